@@ -1,0 +1,42 @@
+// Prints what each entry costs an application (bundled, minified, brotli), dependencies included,
+// and fails above the budget. The budgets are promises to users: do not raise them.
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { listEntries, root } from './entries.ts'
+
+const budgets: Readonly<Record<string, number>> = {
+  turnlog: 7_000,
+  'turnlog/indexeddb': 13_000,
+}
+
+let failed = false
+for (const { specifier, built } of listEntries()) {
+  const { outputFiles } = await build({
+    entryPoints: [join(root, built)],
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2023',
+    platform: 'neutral',
+    mainFields: ['module', 'main'],
+    external: ['cloudflare:*', 'node:*', 'vitest'],
+    legalComments: 'none',
+    write: false,
+  })
+  const code = outputFiles[0]?.contents ?? new Uint8Array()
+  const brotli = brotliCompressSync(code).length
+  const budget = budgets[specifier]
+  const over = budget !== undefined && brotli > budget
+  failed ||= over
+  console.log(
+    `size: ${specifier.padEnd(20)} ${kilobytes(brotli)} brotli, ${kilobytes(gzipSync(code).length)} gzip, ` +
+      `${kilobytes(code.length)} minified` +
+      (budget === undefined ? '' : `; budget ${kilobytes(budget)} brotli${over ? ': EXCEEDED' : ''}`),
+  )
+}
+process.exit(failed ? 1 : 0)
+
+function kilobytes(bytes: number): string {
+  return `${(bytes / 1000).toFixed(2)} kB`
+}

@@ -1,0 +1,10 @@
+// What `env` of 'cloudflare:workers' holds in the tests; vitest.config.ts binds it.
+declare namespace Cloudflare {
+  interface Env {
+    SESSIONS: DurableObjectNamespace<import('./worker.ts').SessionStore>
+  }
+  interface GlobalProps {
+    mainModule: typeof import('./worker.ts')
+    durableNamespaces: 'SessionStore'
+  }
+}

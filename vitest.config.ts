@@ -1,0 +1,94 @@
+// One run, four projects, each in the runtime that it is about:
+//   node      test/node      Node; may drive a whole browser (scripts/browser-page.ts) or a Worker
+//   package   test/package   the built and packed package, so `npm run build` comes first
+//   browser   test/browser   inside Chromium
+//   workers   test/workers   inside workerd
+// One of them alone: npx vitest --project browser
+import { join } from 'node:path'
+import { cloudflareTest } from '@cloudflare/vitest-pool-workers'
+import { playwright } from '@vitest/browser-playwright'
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { findChromium } from './scripts/chromium.ts'
+import { compatibilityDate } from './scripts/compatibility-date.ts'
+import { listEntries, root } from './scripts/entries.ts'
+
+/** Tests import `turnlog/...` as users do and get the source. */
+const alias = listEntries().map(({ specifier, source }) => ({
+  find: new RegExp(`^${specifier}$`),
+  replacement: join(root, source),
+}))
+
+const node: TestProjectConfiguration = {
+  resolve: { alias },
+  test: {
+    name: 'node',
+    include: ['test/node/**/*.test.ts'],
+    testTimeout: 60_000,
+  },
+}
+
+const packaged: TestProjectConfiguration = {
+  test: {
+    name: 'package',
+    include: ['test/package/**/*.test.ts'],
+    testTimeout: 60_000,
+  },
+}
+
+async function browser(): Promise<TestProjectConfiguration> {
+  const { executablePath, args, env, source } = await findChromium()
+  if (process.env['CI']) console.log(`Chromium: ${source} (${executablePath})`)
+  return {
+    resolve: { alias },
+    test: {
+      name: 'browser',
+      include: ['test/browser/**/*.test.ts'],
+      testTimeout: 60_000,
+      browser: {
+        enabled: true,
+        headless: true,
+        screenshotFailures: false,
+        provider: playwright({
+          launchOptions: { executablePath, args: [...args], ...(env && { env }) },
+        }),
+        instances: [{ browser: 'chromium', name: 'browser' }],
+      },
+    },
+  }
+}
+
+const workers: TestProjectConfiguration = {
+  resolve: { alias },
+  plugins: [
+    cloudflareTest({
+      main: './test/workers/worker.ts',
+      miniflare: {
+        compatibilityDate,
+        durableObjects: { SESSIONS: { className: 'SessionStore', useSQLite: true } },
+      },
+    }),
+  ],
+  test: {
+    name: 'workers',
+    include: ['test/workers/**/*.test.ts'],
+    testTimeout: 60_000,
+  },
+}
+
+// The browser is searched for only where it is wanted: without one, the others still run.
+const chosen = process.argv.flatMap((argument, index, all) =>
+  argument === '--project'
+    ? (all[index + 1] ?? [])
+    : argument.startsWith('--project=')
+      ? argument.slice('--project='.length)
+      : [],
+)
+const wantsBrowser = chosen.length === 0 || chosen.some((name) => /browser|[*!]/.test(name))
+
+export default defineConfig({
+  test: {
+    projects: [node, packaged, workers, ...(wantsBrowser ? [await browser()] : [])],
+    reporters: ['default', ['json', { outputFile: 'reports/vitest.json' }]],
+    passWithNoTests: false,
+  },
+})
