@@ -82,7 +82,7 @@ export async function killPage(page: Page): Promise<void> {
   const crashed = new Promise((resolve) => page.once('crash', resolve))
   const session = await page.context().newCDPSession(page)
   // The command never answers: its page is gone.
-  void session.send('Page.crash').catch(() => {})
+  void session.send('Page.crash').catch(() => undefined)
   await crashed
 }
 

@@ -1,7 +1,15 @@
 // Finds a Chromium for the browser tests, the demo and the benchmarks, so that a clone needs
 // nothing but npm: an installed one first, the one inside `@sparticuz/chromium` last.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -113,7 +121,11 @@ function fromPackage(): Found | undefined {
     }
   }
   const executablePath = join(folder, 'chromium')
-  return { executablePath, env: packageEnvironment(folder), source: `@sparticuz/chromium ${version}` }
+  return {
+    executablePath,
+    env: packageEnvironment(folder),
+    source: `@sparticuz/chromium ${version}`,
+  }
 }
 
 function unpackScript(entry: string): string {

@@ -41,9 +41,7 @@ async function start(options: LocalWorkerOptions): Promise<string> {
   miniflare = new Miniflare(
     convertV4MiniflareOptions({
       name: 'turnlog-local',
-      modules: [
-        { type: 'ESModule', path: 'worker.mjs', contents: outputFiles[0]?.text ?? '' },
-      ],
+      modules: [{ type: 'ESModule', path: 'worker.mjs', contents: outputFiles[0]?.text ?? '' }],
       compatibilityDate,
       host: '127.0.0.1',
       port: options.port ?? 0,

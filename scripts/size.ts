@@ -32,7 +32,9 @@ for (const { specifier, built } of listEntries()) {
   console.log(
     `size: ${specifier.padEnd(20)} ${kilobytes(brotli)} brotli, ${kilobytes(gzipSync(code).length)} gzip, ` +
       `${kilobytes(code.length)} minified` +
-      (budget === undefined ? '' : `; budget ${kilobytes(budget)} brotli${over ? ': EXCEEDED' : ''}`),
+      (budget === undefined
+        ? ''
+        : `; budget ${kilobytes(budget)} brotli${over ? ': EXCEEDED' : ''}`),
   )
 }
 process.exit(failed ? 1 : 0)

@@ -26,7 +26,9 @@ const results = await Promise.all(
 let failed = 0
 for (const { project, output } of results) {
   const empty = output.includes('TS18003') // nothing to check there yet
-  console.log(`types: ${project.padEnd(20)} ${output === '' ? 'ok' : empty ? 'no files' : 'failed'}`)
+  console.log(
+    `types: ${project.padEnd(20)} ${output === '' ? 'ok' : empty ? 'no files' : 'failed'}`,
+  )
   if (output === '' || empty) continue
   console.log(output)
   failed += 1

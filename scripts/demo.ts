@@ -1,0 +1,2 @@
+console.error('The demo is not written yet.')
+process.exit(1)
