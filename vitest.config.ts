@@ -1,6 +1,6 @@
 // One run, four projects, each in the runtime that it is about:
 //   node      test/node      Node; may drive a whole browser (scripts/browser-page.ts) or a Worker
-//   package   test/package   the built and packed package, so `npm run build` comes first
+//   package   test/package   the built package; builds it first
 //   browser   test/browser   inside Chromium
 //   workers   test/workers   inside workerd
 // One of them alone: npx vitest --project browser
@@ -31,6 +31,7 @@ const packaged: TestProjectConfiguration = {
   test: {
     name: 'package',
     include: ['test/package/**/*.test.ts'],
+    globalSetup: './scripts/build.ts',
     testTimeout: 60_000,
   },
 }
