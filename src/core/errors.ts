@@ -1,0 +1,75 @@
+/** The one error class of turnlog, and its codes. */
+
+/**
+ * What went wrong, as a stable string. Decide on this, never on the message or on `instanceof`:
+ * the code survives Durable Object RPC and HTTP, the class does not.
+ */
+export type SessionErrorCode =
+  | 'SESSION_NOT_FOUND'
+  | 'SESSION_EXISTS'
+  | 'NOT_OWNER'
+  | 'EVENT_NOT_FOUND'
+  | 'INVALID_ARGUMENT'
+  | 'INVALID_FILTER'
+  | 'INVALID_EVENT'
+  | 'EVENT_TOO_LARGE'
+  | 'VERSION_CONFLICT'
+  | 'BOUNDARY_CONFLICT'
+  | 'STORAGE_UNAVAILABLE'
+  | 'STORAGE_BLOCKED'
+  | 'STORAGE_OUTDATED'
+  | 'STORAGE_FAILED'
+  | 'QUOTA_EXCEEDED'
+  | 'CLOSED'
+
+/** Facts that belong to an error, as plain JSON (`{ field }`, `{ size, limit }`, `{ expected, actual }`). */
+export type SessionErrorDetails = Readonly<Record<string, string | number | boolean | null>>
+
+/** Every failure that turnlog reports. The message says what was wrong and where. */
+export class SessionError extends Error {
+  readonly code: SessionErrorCode
+  readonly details: SessionErrorDetails
+
+  constructor(
+    code: SessionErrorCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly details?: SessionErrorDetails } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'SessionError'
+    this.code = code
+    this.details = options.details ?? {}
+  }
+}
+
+/** Whether a caught value is a turnlog error, judged by its `code`, so that it holds across realms and RPC. */
+export function isSessionError(error: unknown): error is SessionError {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    (error as { name?: unknown }).name === 'SessionError' &&
+    typeof (error as { code?: unknown }).code === 'string'
+  )
+}
+
+/** An `INVALID_ARGUMENT` error about one named argument. */
+export function invalidArgument(field: string, problem: string): SessionError {
+  return new SessionError('INVALID_ARGUMENT', `${field} ${problem}`, { details: { field } })
+}
+
+/** A `SESSION_NOT_FOUND` error; an expired session is as unknown as one that never was. */
+export function sessionNotFound(sessionId: string): SessionError {
+  return new SessionError('SESSION_NOT_FOUND', `session "${sessionId}" does not exist`, {
+    details: { sessionId },
+  })
+}
+
+/** How a value looks in an error message: its kind, and short primitives themselves. */
+export function describeValue(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+  }
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'an array' : typeof value
+}

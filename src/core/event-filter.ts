@@ -1,0 +1,405 @@
+/** EventFilter: which events of a log a read returns. `matches` and `apply` are the definition. */
+
+import { describeValue, SessionError } from './errors.ts'
+import { isBlank } from './identifiers.ts'
+import { type InstantInput, toEpochMilliseconds } from './instant.ts'
+import { MESSAGE_TYPES, type Message, type MessageType, messageText } from './message.ts'
+import { foldText } from './text.ts'
+
+/** Whether one of the keywords has to occur, or every one. */
+export type MatchMode = 'any' | 'all'
+
+/** The criteria of a filter; `null` and absent mean alike. All that are given must hold. */
+export interface EventFilterOptions {
+  /** Exclude events before this instant. */
+  readonly from?: InstantInput | null | undefined
+  /** Exclude events after this instant. */
+  readonly to?: InstantInput | null | undefined
+  /** Keep only these message types; an empty collection means no restriction. */
+  readonly messageTypes?: Iterable<MessageType> | null | undefined
+  /** Exclude summaries. Default `false`. */
+  readonly excludeSynthetic?: boolean | null | undefined
+  /** Only the active view, in view order. Default `false`. */
+  readonly excludeArchived?: boolean | null | undefined
+  /** Exclude what `rewind` took out. Default `false`. */
+  readonly excludeRewound?: boolean | null | undefined
+  /** Only the newest N matches, oldest first; a positive integer. Not together with `pageSize`. */
+  readonly lastN?: number | null | undefined
+  /** A literal substring of the message's text, case-insensitive; blank means none. */
+  readonly keyword?: string | null | undefined
+  /** Several of them; blank ones are dropped. */
+  readonly keywords?: Iterable<string> | null | undefined
+  /** How `keywords` combine. Default `'any'`. */
+  readonly matchMode?: MatchMode | null | undefined
+  /** Zero-indexed page, oldest first; needs `pageSize`. */
+  readonly page?: number | null | undefined
+  /** Results per page; a positive integer. */
+  readonly pageSize?: number | null | undefined
+  /** Only events that this agent branch may see: its own, its ancestors', and the root's. */
+  readonly branch?: string | null | undefined
+}
+
+/** A filter as JSON: every field present, instants as ISO-8601. What travels over RPC and HTTP. */
+export interface EventFilterJson {
+  readonly from: string | null
+  readonly to: string | null
+  readonly messageTypes: readonly MessageType[] | null
+  readonly excludeSynthetic: boolean
+  readonly excludeArchived: boolean
+  readonly excludeRewound: boolean
+  readonly lastN: number | null
+  readonly keyword: string | null
+  readonly keywords: readonly string[] | null
+  readonly matchMode: MatchMode | null
+  readonly page: number | null
+  readonly pageSize: number | null
+  readonly branch: string | null
+}
+
+/** What a filter looks at in an event. Every `SessionEvent` is one. */
+export interface FilterableEvent {
+  readonly timestamp: Date
+  readonly message: Message
+  readonly branch: string | null
+  readonly synthetic: boolean
+  readonly archived: boolean
+  readonly rewound: boolean
+}
+
+/** An `EventFilter`, or its plain options. */
+export type EventFilterInput = EventFilter | EventFilterOptions
+
+const FIELDS: readonly (keyof EventFilterJson)[] = [
+  'from',
+  'to',
+  'messageTypes',
+  'excludeSynthetic',
+  'excludeArchived',
+  'excludeRewound',
+  'lastN',
+  'keyword',
+  'keywords',
+  'matchMode',
+  'page',
+  'pageSize',
+  'branch',
+]
+
+const FLAGS = ['excludeSynthetic', 'excludeArchived', 'excludeRewound'] as const
+
+/** An immutable filter over the events of a session. */
+export class EventFilter {
+  /** The page size of `keywordSearch` when none is given. */
+  static readonly DEFAULT_PAGE_SIZE = 10
+
+  readonly messageTypes: readonly MessageType[] | null
+  readonly excludeSynthetic: boolean
+  readonly excludeArchived: boolean
+  readonly excludeRewound: boolean
+  readonly lastN: number | null
+  /** Lower case. */
+  readonly keyword: string | null
+  /** Lower case. */
+  readonly keywords: readonly string[] | null
+  readonly matchMode: MatchMode | null
+  readonly page: number | null
+  readonly pageSize: number | null
+  readonly branch: string | null
+  readonly #from: number | null
+  readonly #to: number | null
+  /** What the text must contain, folded: one term of every group. */
+  readonly #terms: readonly (readonly string[])[]
+
+  private constructor(options: EventFilterOptions) {
+    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+      throw invalid('filter', `must be an object, not ${describeValue(options)}`)
+    }
+    for (const key of Object.keys(options)) {
+      if (!FIELDS.includes(key as keyof EventFilterJson)) {
+        throw invalid(key.slice(0, 80), `is not a field of EventFilter (${FIELDS.join(', ')})`)
+      }
+    }
+    this.#from = readInstant(options.from, 'from')
+    this.#to = readInstant(options.to, 'to')
+    this.messageTypes = readMessageTypes(options.messageTypes)
+    this.excludeSynthetic = readFlag(options.excludeSynthetic, 'excludeSynthetic')
+    this.excludeArchived = readFlag(options.excludeArchived, 'excludeArchived')
+    this.excludeRewound = readFlag(options.excludeRewound, 'excludeRewound')
+    this.lastN = readInteger(options.lastN, 'lastN', 1)
+    this.keyword = readKeyword(options.keyword, 'keyword')
+    this.keywords = readKeywords(options.keywords)
+    this.matchMode = readMatchMode(options.matchMode, this.keywords)
+    this.pageSize = readInteger(options.pageSize, 'pageSize', 1)
+    const page = readInteger(options.page, 'page', 0)
+    this.page = page ?? (this.pageSize === null ? null : 0)
+    this.branch = readString(options.branch, 'branch')
+    if (this.lastN !== null && this.pageSize !== null) {
+      throw invalid(
+        'lastN',
+        'and pageSize exclude each other: lastN is the newest, a page counts from the oldest',
+      )
+    }
+    if (page !== null && this.pageSize === null) throw invalid('page', 'needs pageSize')
+    const keywords = (this.keywords ?? []).map(foldText)
+    this.#terms = [
+      ...(this.keyword === null ? [] : [[foldText(this.keyword)]]),
+      ...(this.matchMode === 'all'
+        ? keywords.map((term) => [term])
+        : keywords.length
+          ? [keywords]
+          : []),
+    ]
+    Object.freeze(this)
+  }
+
+  /** Every event. */
+  static all(): EventFilter {
+    return new EventFilter({})
+  }
+
+  /** The active view: what the prompt sees, in view order. */
+  static active(): EventFilter {
+    return new EventFilter({ excludeArchived: true })
+  }
+
+  /** The newest `n` events, oldest first. */
+  static lastN(n: number): EventFilter {
+    return new EventFilter({ lastN: required(n, 'lastN') })
+  }
+
+  /** Events without summaries. */
+  static realOnly(): EventFilter {
+    return new EventFilter({ excludeSynthetic: true })
+  }
+
+  /** One page of the events whose text contains `keyword`, oldest first. */
+  static keywordSearch(
+    keyword: string,
+    page = 0,
+    pageSize: number = EventFilter.DEFAULT_PAGE_SIZE,
+  ): EventFilter {
+    return new EventFilter({ keyword: required(keyword, 'keyword'), page, pageSize })
+  }
+
+  /** One page of the events whose text contains any, or all, of `terms`. */
+  static keywordsSearch(
+    terms: Iterable<string>,
+    matchMode: MatchMode = 'any',
+    page = 0,
+    pageSize: number = EventFilter.DEFAULT_PAGE_SIZE,
+  ): EventFilter {
+    return new EventFilter({ keywords: required(terms, 'keywords'), matchMode, page, pageSize })
+  }
+
+  /** Events that the agent on `branch` may see: its own, its ancestors', and the root's. */
+  static forBranch(branch: string): EventFilter {
+    return new EventFilter({ branch: required(branch, 'branch') })
+  }
+
+  /**
+   * A filter from plain options; a filter is returned as it is.
+   *
+   * @throws SessionError `INVALID_FILTER` naming the field.
+   */
+  static of(options: EventFilterInput): EventFilter {
+    return options instanceof EventFilter ? options : new EventFilter(options)
+  }
+
+  /** The inverse of {@link toJSON}. */
+  static fromJSON(json: EventFilterOptions): EventFilter {
+    return new EventFilter(json)
+  }
+
+  /** A builder, one method a field: `EventFilter.builder().lastN(5).build()`. */
+  static builder(): EventFilterBuilder {
+    const options: Record<string, unknown> = {}
+    const builder: Record<string, unknown> = { build: () => new EventFilter(options) }
+    for (const field of FIELDS) {
+      builder[field] = (value: unknown) => {
+        options[field] = value
+        return builder
+      }
+    }
+    return builder as unknown as EventFilterBuilder
+  }
+
+  /**
+   * Both filters as one: what `other` sets replaces what this one has; the `exclude…` flags are OR-ed.
+   *
+   * @throws SessionError `INVALID_FILTER` when the result has `lastN` and `pageSize`.
+   */
+  merge(other: EventFilterInput): EventFilter {
+    const over = EventFilter.of(other)
+    const merged: Record<string, unknown> = {}
+    for (const field of FIELDS) merged[field] = over[field] ?? this[field]
+    for (const flag of FLAGS) merged[flag] = this[flag] || over[flag]
+    return new EventFilter(merged)
+  }
+
+  /** Whether an event meets every criterion but `lastN` and paging, which are about the whole list. */
+  matches(event: FilterableEvent): boolean {
+    return this.matchesEnvelope(event, event.message.role) && this.matchesText(event.message)
+  }
+
+  /** The part of {@link matches} that needs no content, so that a store need not parse it. */
+  matchesEnvelope(
+    event: Omit<FilterableEvent, 'timestamp' | 'message'> & { readonly timestamp: Date | number },
+    role: MessageType,
+  ): boolean {
+    return (
+      (this.#from === null || Number(event.timestamp) >= this.#from) &&
+      (this.#to === null || Number(event.timestamp) <= this.#to) &&
+      (this.messageTypes === null || this.messageTypes.includes(role)) &&
+      !(this.excludeSynthetic && event.synthetic) &&
+      !(this.excludeArchived && (event.archived || event.rewound)) &&
+      !(this.excludeRewound && event.rewound) &&
+      (this.branch === null || isVisible(event.branch, this.branch))
+    )
+  }
+
+  /** The part of {@link matches} that reads the message: the keywords. */
+  matchesText(message: Message): boolean {
+    return this.#terms.length === 0 || this.matchesFoldedText(foldText(messageText(message)))
+  }
+
+  /** {@link matchesText} for a text that went through `foldText` already. */
+  matchesFoldedText(folded: string): boolean {
+    return this.#terms.every((group) => group.some((term) => folded.includes(term)))
+  }
+
+  get from(): Date | null {
+    return this.#from === null ? null : new Date(this.#from)
+  }
+
+  get to(): Date | null {
+    return this.#to === null ? null : new Date(this.#to)
+  }
+
+  /** The keywords after folding, as groups: a text matches when it holds a term of every group. */
+  get foldedTerms(): readonly (readonly string[])[] {
+    return this.#terms
+  }
+
+  /**
+   * The events of a list that the filter returns. For `excludeArchived` the list is the view in view
+   * order, otherwise the log in `seq` order.
+   */
+  apply<E extends FilterableEvent>(events: readonly E[]): E[] {
+    const matching = events.filter((event) => this.matches(event))
+    if (this.lastN !== null) return matching.slice(-this.lastN)
+    if (this.pageSize === null) return matching
+    const start = (this.page ?? 0) * this.pageSize
+    return matching.slice(start, start + this.pageSize)
+  }
+
+  toJSON(): EventFilterJson {
+    return {
+      from: this.from?.toISOString() ?? null,
+      to: this.to?.toISOString() ?? null,
+      messageTypes: this.messageTypes,
+      excludeSynthetic: this.excludeSynthetic,
+      excludeArchived: this.excludeArchived,
+      excludeRewound: this.excludeRewound,
+      lastN: this.lastN,
+      keyword: this.keyword,
+      keywords: this.keywords,
+      matchMode: this.matchMode,
+      page: this.page,
+      pageSize: this.pageSize,
+      branch: this.branch,
+    }
+  }
+}
+
+/** One method a field; see {@link EventFilterOptions} for what each means. */
+export type EventFilterBuilder = {
+  readonly [F in keyof EventFilterOptions]-?: (value: EventFilterOptions[F]) => EventFilterBuilder
+} & { build(): EventFilter }
+
+/** Visible are the root (`null`), the branch itself and its ancestors by dot-separated segments. */
+function isVisible(eventBranch: string | null, branch: string): boolean {
+  return eventBranch === null || branch === eventBranch || branch.startsWith(`${eventBranch}.`)
+}
+
+function readInstant(value: unknown, field: string): number | null {
+  if (value === null || value === undefined) return null
+  const time = toEpochMilliseconds(value)
+  if (time === null) {
+    throw invalid(
+      field,
+      `must be a Date, epoch milliseconds or ISO-8601 with seconds and zone (2025-06-01T12:00:00Z), not ${describeValue(value)}`,
+    )
+  }
+  return time
+}
+
+function readMessageTypes(value: unknown): readonly MessageType[] | null {
+  const types = readIterable(value, 'messageTypes')
+  for (const type of types) {
+    if (!MESSAGE_TYPES.includes(type as MessageType)) {
+      throw invalid(
+        'messageTypes',
+        `must hold only ${MESSAGE_TYPES.join(', ')}, not ${describeValue(type)}`,
+      )
+    }
+  }
+  return types.length === 0 ? null : Object.freeze([...new Set(types as MessageType[])])
+}
+
+function readKeywords(value: unknown): readonly string[] | null {
+  const keywords = readIterable(value, 'keywords')
+    .map((term, index) => readKeyword(term, `keywords[${index}]`))
+    .filter((term) => term !== null)
+  return keywords.length === 0 ? null : Object.freeze(keywords)
+}
+
+function readIterable(value: unknown, field: string): unknown[] {
+  if (value === null || value === undefined) return []
+  if (typeof value !== 'object' || !(Symbol.iterator in value)) {
+    throw invalid(field, `must be an array, not ${describeValue(value)}`)
+  }
+  return [...(value as Iterable<unknown>)]
+}
+
+function readKeyword(value: unknown, field: string): string | null {
+  const text = readString(value, field)
+  return text === null || isBlank(text) ? null : text.toLowerCase()
+}
+
+function readString(value: unknown, field: string): string | null {
+  if (value === null || value === undefined) return null
+  if (typeof value !== 'string')
+    throw invalid(field, `must be a string, not ${describeValue(value)}`)
+  return value.toWellFormed()
+}
+
+function readMatchMode(value: unknown, keywords: readonly string[] | null): MatchMode | null {
+  if (value !== null && value !== undefined && value !== 'any' && value !== 'all') {
+    throw invalid('matchMode', `must be 'any' or 'all', not ${describeValue(value)}`)
+  }
+  return keywords === null ? null : (value ?? 'any')
+}
+
+function readInteger(value: unknown, field: string, least: number): number | null {
+  if (value === null || value === undefined) return null
+  if (!Number.isSafeInteger(value) || (value as number) < least) {
+    throw invalid(field, `must be an integer of at least ${least}, not ${describeValue(value)}`)
+  }
+  return value as number
+}
+
+function readFlag(value: unknown, field: string): boolean {
+  if (value === null || value === undefined) return false
+  if (typeof value !== 'boolean')
+    throw invalid(field, `must be a boolean, not ${describeValue(value)}`)
+  return value
+}
+
+function required<T>(value: T, field: string): T {
+  if (value === null || value === undefined) throw invalid(field, 'is required')
+  return value
+}
+
+function invalid(field: string, problem: string): SessionError {
+  return new SessionError('INVALID_FILTER', `${field} ${problem}`, { details: { field } })
+}

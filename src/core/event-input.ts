@@ -1,0 +1,149 @@
+/** From what users hand in to what is stored, and back. */
+
+import { describeValue, SessionError } from './errors.ts'
+import { checkId } from './identifiers.ts'
+import { toEpochMilliseconds } from './instant.ts'
+import { type JsonObject, toStoredObject, utf8Length } from './json.ts'
+import { type Message, messageText, toStoredMessage } from './message.ts'
+import type { EventInput, SessionEvent } from './session.ts'
+import type { EventView, NewEventRecord } from './session-repository.ts'
+
+/** The largest event: 8 MiB of UTF-8 (a Durable Object's RPC stops at 32 MiB for all together). */
+export const MAX_EVENT_BYTES = 8 << 20
+/** The largest batch: 24 MiB of UTF-8. */
+export const MAX_BATCH_BYTES = 24 << 20
+
+/** How metadata tells a summary. */
+export const METADATA_SYNTHETIC = 'synthetic'
+
+/** An event ready to be stored, and its size in UTF-8 bytes. */
+export interface PreparedEvent {
+  readonly record: NewEventRecord
+  readonly bytes: number
+}
+
+/**
+ * Takes a snapshot of an event in its stored form.
+ *
+ * @throws SessionError `INVALID_EVENT` naming the path, `EVENT_TOO_LARGE` with size and limit.
+ */
+export function prepareEvent(
+  input: EventInput,
+  options: {
+    readonly sessionId: string
+    readonly id: string
+    readonly now: number
+    readonly path: string
+  },
+): PreparedEvent {
+  const { sessionId, now, path } = options
+  const field = (name: string) => (path === '' ? name : `${path}.${name}`)
+  if (input.sessionId !== undefined && input.sessionId !== null && input.sessionId !== sessionId) {
+    throw invalid(field('sessionId'), `is not the session "${sessionId}" that it is appended to`)
+  }
+  const id = checkEventId(options.id, field('id'))
+  const timestamp =
+    input.timestamp === undefined || input.timestamp === null
+      ? now
+      : toEpochMilliseconds(input.timestamp)
+  if (timestamp === null) {
+    throw invalid(
+      field('timestamp'),
+      `must be a Date, epoch milliseconds or ISO-8601 with seconds and zone, not ${describeValue(input.timestamp)}`,
+    )
+  }
+  const { branch = null, synthetic } = input
+  if (branch !== null && typeof branch !== 'string') {
+    throw invalid(field('branch'), `must be a string or null, not ${describeValue(branch)}`)
+  }
+  if (synthetic !== undefined && synthetic !== null && typeof synthetic !== 'boolean') {
+    throw invalid(field('synthetic'), `must be a boolean, not ${describeValue(synthetic)}`)
+  }
+  const message = toStoredMessage(input.message, field('message'))
+  const given = toStoredObject(input.metadata ?? {}, field('metadata'))
+  const isSynthetic = synthetic === true || given[METADATA_SYNTHETIC] === true
+  const metadata = isSynthetic ? { ...given, [METADATA_SYNTHETIC]: true } : given
+  const body = encodeBody(message, metadata)
+  const bytes = utf8Length(body)
+  if (bytes > MAX_EVENT_BYTES)
+    throw tooLarge(path === '' ? 'the event' : path, bytes, MAX_EVENT_BYTES)
+  const record: NewEventRecord = {
+    id,
+    timestamp,
+    role: message.role,
+    branch: branch?.toWellFormed() ?? null,
+    synthetic: isSynthetic,
+    body,
+  }
+  return { record, bytes }
+}
+
+/** @throws SessionError `EVENT_TOO_LARGE` */
+export function checkBatchSize(events: readonly PreparedEvent[]): void {
+  const bytes = events.reduce((sum, event) => sum + event.bytes, 0)
+  if (bytes > MAX_BATCH_BYTES) throw tooLarge('the batch', bytes, MAX_BATCH_BYTES)
+}
+
+/** The stored body of an event. */
+export function encodeBody(message: Message, metadata: JsonObject): string {
+  return JSON.stringify({ message, metadata })
+}
+
+/**
+ * What is left of an erased event: its place in the conversation, without content. Its metadata is
+ * `{ erased: true }`, so that everybody can tell.
+ */
+export function erasedBody(event: EventView): string {
+  return encodeBody(
+    { role: event.role, content: '' },
+    { erased: true, ...(event.synthetic ? { [METADATA_SYNTHETIC]: true } : {}) },
+  )
+}
+
+/** An event as users see it; `null` when its body is damaged. */
+export function decodeEvent<M extends Message>(
+  sessionId: string,
+  event: EventView,
+): SessionEvent<M> | null {
+  const { id, seq, timestamp, branch, synthetic, archived, rewound } = event
+  try {
+    const { message, metadata } = JSON.parse(event.body) as { message: M; metadata: JsonObject }
+    messageText(message) // fails unless it is a message
+    return {
+      id,
+      sessionId,
+      seq,
+      timestamp: new Date(timestamp),
+      message,
+      metadata,
+      branch,
+      synthetic,
+      archived,
+      rewound,
+    }
+  } catch {
+    return null // damage, which the caller reports
+  }
+}
+
+function checkEventId(id: unknown, field: string): string {
+  try {
+    return checkId(id, field)
+  } catch (error) {
+    throw invalid(field, (error as Error).message.slice(field.length + 1))
+  }
+}
+
+function tooLarge(what: string, bytes: number, limit: number): SessionError {
+  return new SessionError(
+    'EVENT_TOO_LARGE',
+    `${what} is ${bytes} bytes as JSON; ${limit} is the limit`,
+    {
+      details: { size: bytes, limit },
+    },
+  )
+}
+
+function invalid(field: string, problem: string): SessionError {
+  return new SessionError('INVALID_EVENT', `${field} ${problem}`, { details: { field } })
+}

@@ -1,0 +1,61 @@
+/** Points in time as users give them: a `Date`, epoch milliseconds, or ISO-8601 with a zone. */
+
+/** `Date` of any realm, epoch milliseconds, or ISO-8601 with seconds and zone. */
+export type InstantInput = Date | number | string
+
+/** The largest distance from 1970 that a `Date` holds, in milliseconds (ECMAScript's time range). */
+const MAX_TIME = 8.64e15
+
+const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|([+-])(\d\d):(\d\d))$/i
+
+/**
+ * Epoch milliseconds of an instant, or `null` when it is none: a date without time or zone, a day
+ * that no month has, NaN. Digits beyond milliseconds are dropped.
+ */
+export function toEpochMilliseconds(value: unknown): number | null {
+  if (typeof value === 'number') return inRange(value)
+  if (typeof value === 'string') return parseIso(value)
+  // The tag and not instanceof: a Date of another realm (an iframe, a worker's vm) is one as well.
+  if (Object.prototype.toString.call(value) === '[object Date]') {
+    try {
+      return inRange(Date.prototype.getTime.call(value))
+    } catch {
+      return null // only looks like a Date: Date.prototype.getTime refuses anything that is none
+    }
+  }
+  return null
+}
+
+function parseIso(text: string): number | null {
+  const match = ISO.exec(text)
+  if (match === null) return null
+  const field = (index: number) => Number(match[index] ?? 0)
+  const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map(field) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  const offsetHours = field(10)
+  const offsetMinutes = field(11)
+  if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null
+  const date = new Date(0)
+  // Not Date.UTC: it takes the years 0 to 99 for 1900 to 1999.
+  date.setUTCFullYear(year, month - 1, day)
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null
+  const milliseconds = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'))
+  date.setUTCHours(hour, minute, second, milliseconds)
+  const offset = (offsetHours * 60 + offsetMinutes) * 60_000
+  return inRange(date.getTime() - (match[9] === '-' ? -offset : offset))
+}
+
+function inRange(time: number): number | null {
+  return Math.abs(time) <= MAX_TIME ? Math.trunc(time) + 0 : null
+}
+
+/** An instant as models read it: `2025-06-01T12:00:00Z`, with milliseconds only where there are some. */
+export function formatInstant(date: Date): string {
+  return date.toISOString().replace('.000Z', 'Z')
+}

@@ -1,0 +1,190 @@
+/** The stored form of what users hand in: a snapshot in JSON terms, the same in every store. */
+
+import { describeValue, SessionError } from './errors.ts'
+
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue }
+export type JsonObject = { readonly [key: string]: JsonValue }
+
+/** Deeper values are refused: engines recurse when they parse JSON, and a read must never overflow. */
+const MAX_DEPTH = 256
+
+/**
+ * Copies a value into plain JSON terms: `toJSON` is honoured, a Proxy is read through, keys with
+ * `undefined` are dropped, `undefined` in an array becomes `null`, binary becomes base64, a `URL` its
+ * string, lone surrogates U+FFFD.
+ *
+ * @param path how errors name the value, such as `metadata`.
+ * @throws SessionError `INVALID_EVENT` naming the path of the first value that JSON cannot hold.
+ */
+export function toStoredJson(value: unknown, path: string): JsonValue {
+  const stored = copy(value, path, [])
+  return stored === undefined ? null : stored
+}
+
+function copy(input: unknown, path: string, ancestors: readonly object[]): JsonValue | undefined {
+  let value = input
+  const toJSON = readToJson(value, path)
+  if (toJSON !== undefined) value = toJSON
+  switch (typeof value) {
+    case 'undefined':
+      return undefined
+    case 'string':
+      return value.toWellFormed()
+    case 'boolean':
+      return value
+    case 'number':
+      if (!Number.isFinite(value)) throw unstorable(path, `is ${value}`)
+      return value === 0 ? 0 : value
+    case 'object':
+      break
+    default:
+      throw unstorable(path, `is a ${typeof value}`)
+  }
+  if (value === null) return null
+  if (ancestors.includes(value)) throw unstorable(path, 'contains itself')
+  if (ancestors.length >= MAX_DEPTH) {
+    throw unstorable(path.slice(0, 80), `is nested deeper than ${MAX_DEPTH} levels`)
+  }
+  const bytes = toBytes(value)
+  if (bytes !== undefined) return toBase64(bytes)
+  const parents = [...ancestors, value]
+  try {
+    return Array.isArray(value)
+      ? Array.from(value, (item, index) => copy(item, `${path}[${index}]`, parents) ?? null)
+      : copyObject(value, path, parents)
+  } catch (error) {
+    if (error instanceof SessionError) throw error
+    throw new SessionError('INVALID_EVENT', `${path} cannot be read: ${String(error)}`, {
+      cause: error,
+      details: { field: path },
+    })
+  }
+}
+
+function copyObject(value: object, path: string, parents: readonly object[]): JsonObject {
+  const kind = Object.prototype.toString.call(value).slice(8, -1)
+  if (kind === 'Number' || kind === 'String' || kind === 'Boolean') {
+    return copy(value.valueOf(), path, parents) as never
+  }
+  if (UNSTORABLE_KINDS.has(kind)) throw unstorable(path, `is a ${kind}`)
+  const result: Record<string, JsonValue> = {}
+  for (const key of Object.keys(value)) {
+    const item = copy((value as Record<string, unknown>)[key], memberPath(path, key), parents)
+    if (item === undefined) continue
+    // Not an assignment: that would set the prototype for a key named __proto__.
+    Object.defineProperty(result, key.toWellFormed(), {
+      value: item,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    })
+  }
+  return result
+}
+
+/** Objects that JSON would silently turn into `{}`. */
+const UNSTORABLE_KINDS = new Set([
+  'Map',
+  'Set',
+  'WeakMap',
+  'WeakSet',
+  'Promise',
+  'RegExp',
+  'Symbol',
+  'BigInt',
+  'Blob',
+  'File',
+  'Error',
+])
+
+function readToJson(value: unknown, path: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  try {
+    const method = (value as { toJSON?: unknown }).toJSON
+    if (typeof method !== 'function') return undefined
+    const result: unknown = method.call(value, '')
+    return result === undefined ? null : result
+  } catch (error) {
+    throw new SessionError('INVALID_EVENT', `${path} cannot be read: ${String(error)}`, {
+      cause: error,
+      details: { field: path },
+    })
+  }
+}
+
+function toBytes(value: object): Uint8Array | undefined {
+  if (ArrayBuffer.isView(value)) {
+    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+  }
+  const kind = Object.prototype.toString.call(value)
+  return kind === '[object ArrayBuffer]' || kind === '[object SharedArrayBuffer]'
+    ? new Uint8Array(value as ArrayBuffer)
+    : undefined
+}
+
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+function toBase64(bytes: Uint8Array): string {
+  const pieces: string[] = []
+  let piece = ''
+  for (let i = 0; i < bytes.length; i += 3) {
+    const [a = 0, b = 0, c = 0] = [bytes[i], bytes[i + 1], bytes[i + 2]]
+    const rest = bytes.length - i
+    piece +=
+      BASE64.charAt(a >> 2) +
+      BASE64.charAt(((a & 3) << 4) | (b >> 4)) +
+      (rest > 1 ? BASE64.charAt(((b & 15) << 2) | (c >> 6)) : '=') +
+      (rest > 2 ? BASE64.charAt(c & 63) : '=')
+    if (piece.length > 8192) {
+      pieces.push(piece)
+      piece = ''
+    }
+  }
+  return pieces.join('') + piece
+}
+
+function memberPath(path: string, key: string): string {
+  return /^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)
+    ? `${path}.${key}`
+    : `${path}[${JSON.stringify(key)}]`
+}
+
+function unstorable(path: string, problem: string): SessionError {
+  return new SessionError('INVALID_EVENT', `${path} ${problem}, which cannot be stored`, {
+    details: { field: path },
+  })
+}
+
+/**
+ * Like {@link toStoredJson}, for a value that must be an object.
+ *
+ * @throws SessionError `INVALID_EVENT` when it is anything else.
+ */
+export function toStoredObject(value: unknown, path: string): JsonObject {
+  const stored = toStoredJson(value, path)
+  if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) {
+    throw new SessionError(
+      'INVALID_EVENT',
+      `${path} must be a plain object, not ${describeValue(stored)}`,
+      { details: { field: path } },
+    )
+  }
+  return stored as JsonObject
+}
+
+/** The length of a well-formed string in UTF-8 bytes. */
+export function utf8Length(text: string): number {
+  let bytes = text.length
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    // A surrogate is half of a character of four bytes.
+    if (unit > 0x7f) bytes += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1
+  }
+  return bytes
+}

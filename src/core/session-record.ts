@@ -1,0 +1,57 @@
+/** Rules about the session record itself, shared by every store. */
+
+import { sessionNotFound } from './errors.ts'
+import type { JsonObject } from './json.ts'
+import type { ListRequest, SessionRecord } from './session-repository.ts'
+
+/** Whether a session is unknown at `now` because its time is over. */
+export function isExpired(session: { readonly expiresAt: number | null }, now: number): boolean {
+  return session.expiresAt !== null && session.expiresAt <= now
+}
+
+/**
+ * The session when it is there and not expired.
+ *
+ * @throws SessionError `SESSION_NOT_FOUND`
+ */
+export function requireSession(
+  sessionId: string,
+  session: SessionRecord | null | undefined,
+  now: number,
+): SessionRecord {
+  if (!session || isExpired(session, now)) throw sessionNotFound(sessionId)
+  return session
+}
+
+/** The record after `SessionRepository.updateSession`. */
+export function changeSession(
+  session: SessionRecord,
+  change: {
+    readonly metadata?: string | undefined
+    readonly expiresAt?: number | null | undefined
+  },
+): SessionRecord {
+  return {
+    ...session,
+    ...(change.metadata === undefined
+      ? {}
+      : { metadata: mergeMetadata(session.metadata, change.metadata) }),
+    ...(change.expiresAt === undefined
+      ? {}
+      : { expiresAt: change.expiresAt, slidingTimeToLive: null }),
+  }
+}
+
+function mergeMetadata(stored: string, change: string): string {
+  const merged = new Map<string, unknown>(Object.entries(JSON.parse(stored) as JsonObject))
+  for (const [key, value] of Object.entries(JSON.parse(change) as JsonObject)) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, value)
+  }
+  return JSON.stringify(Object.fromEntries(merged))
+}
+
+/** The time that a session is listed by. */
+export function listTime(session: SessionRecord, order: ListRequest['order']): number {
+  return order === 'recent' ? (session.lastEventAt ?? session.createdAt) : session.createdAt
+}
