@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { lendCertificates } from './scripts/certificates.ts'
 import { findChromium } from './scripts/chromium.ts'
 import { compatibilityDate } from './scripts/compatibility-date.ts'
 import { listEntries, root } from './scripts/entries.ts'
@@ -75,6 +76,8 @@ const workers: TestProjectConfiguration = {
     testTimeout: 60_000,
   },
 }
+
+lendCertificates()
 
 // The browser is searched for only where it is wanted: without one, the others still run.
 const chosen = process.argv.flatMap((argument, index, all) =>

@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { convertV4MiniflareOptions, Log, LogLevel, Miniflare } from 'miniflare'
+import { lendCertificates } from './certificates.ts'
 import { compatibilityDate } from './compatibility-date.ts'
 import { listEntries, root } from './entries.ts'
 import type { LocalWorkerOptions } from './local-worker.ts'
@@ -23,6 +24,7 @@ process.once('disconnect', async () => {
 })
 
 async function start(options: LocalWorkerOptions): Promise<string> {
+  lendCertificates()
   const { outputFiles } = await build({
     entryPoints: [join(root, options.entry)],
     alias: Object.fromEntries(

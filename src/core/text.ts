@@ -21,7 +21,7 @@ export function foldText(text: string): string {
     .toUpperCase()
     .toLowerCase()
     .replaceAll('ς', 'σ')
-    .replaceAll('i\u0307', 'i')
+    .replace(/i\u0307+/g, 'i')
     .normalize('NFKC')
 }
 

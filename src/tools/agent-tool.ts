@@ -34,7 +34,8 @@ export async function answer(run: () => Promise<string>): Promise<string> {
   try {
     return await run()
   } catch (error) {
-    if (error instanceof ToolArgumentError || isSessionError(error)) return `Error: ${error.message}`
+    if (error instanceof ToolArgumentError || isSessionError(error))
+      return `Error: ${error.message}`
     return `Error: the search failed: ${error instanceof Error ? error.message : String(error)}`
   }
 }

@@ -19,7 +19,10 @@ export interface Snippet {
 export function snippetAround(text: string, queries: readonly string[]): Snippet {
   if (text.length <= MAX_TEXT_LENGTH) return { text }
   const matches = queries.flatMap((query) => matchRanges(text, query).slice(0, 1))
-  const first = matches.reduce((a, b) => (b.start < a.start ? b : a), matches[0] ?? { start: 0, end: 0 })
+  const first = matches.reduce(
+    (a, b) => (b.start < a.start ? b : a),
+    matches[0] ?? { start: 0, end: 0 },
+  )
   const room = Math.max(0, MAX_TEXT_LENGTH - (first.end - first.start))
   const latestStart = text.length - MAX_TEXT_LENGTH
   const start = Math.max(0, Math.min(first.start - (room >> 1), latestStart))
@@ -30,7 +33,8 @@ function cut(text: string, start: number, end: number): string {
   const segments = new Intl.Segmenter().segment(text)
   const before = start === 0 ? undefined : segments.containing(start)
   const after = segments.containing(end)
-  const from = before === undefined || before.index === start ? start : before.index + before.segment.length
+  const from =
+    before === undefined || before.index === start ? start : before.index + before.segment.length
   const to = after?.index ?? text.length
   // One character longer than the limit (a pile of accents): there is no better place to cut.
   return (from < to ? text.slice(from, to) : text.slice(start, end)).toWellFormed()
