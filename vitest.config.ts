@@ -25,6 +25,7 @@ const node: TestProjectConfiguration = {
     name: 'node',
     include: ['test/node/**/*.test.ts'],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 }
 
@@ -34,6 +35,7 @@ const packaged: TestProjectConfiguration = {
     include: ['test/package/**/*.test.ts'],
     globalSetup: './scripts/build.ts',
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 }
 
@@ -42,10 +44,13 @@ async function browser(): Promise<TestProjectConfiguration> {
   if (process.env['CI']) console.log(`Chromium: ${source} (${executablePath})`)
   return {
     resolve: { alias },
+    // A dependency that Vite discovers in the middle of a run makes it reload the page.
+    optimizeDeps: { include: ['fast-check', 'idb', 'zod'] },
     test: {
       name: 'browser',
       include: ['test/browser/**/*.test.ts'],
       testTimeout: 60_000,
+      hookTimeout: 60_000,
       browser: {
         enabled: true,
         headless: true,
@@ -74,6 +79,7 @@ const workers: TestProjectConfiguration = {
     name: 'workers',
     include: ['test/workers/**/*.test.ts'],
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 }
 

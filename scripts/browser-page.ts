@@ -1,7 +1,7 @@
 // Runs a module of ours in a whole browser, driven from Node: for what a test inside the page
 // cannot do (two tabs of one profile, killing a tab's process, the demo, the benchmarks).
 //
-//   await using browser = await openBrowser({ entry: 'test/support/page.ts' })
+//   await using browser = await openBrowser({ entry: 'test/browser/page.ts' })
 //   const page = await browser.newPage()
 //   await page.evaluate(() => globalThis.run())
 import { createServer } from 'node:http'

@@ -7,7 +7,7 @@ import { killPage, openBrowser } from '../../scripts/browser-page.ts'
 import { startWorker } from '../../scripts/local-worker.ts'
 
 test('two tabs share one IndexedDB; killing one leaves the other and the data', async () => {
-  await using browser = await openBrowser({ entry: 'test/support/toolchain-page.ts' })
+  await using browser = await openBrowser({ entry: 'test/browser/toolchain-page.ts' })
   const [first, second] = [await browser.newPage(), await browser.newPage()]
   await first.evaluate(`add('from the first')`)
   await killPage(first)
@@ -20,7 +20,7 @@ test('a profile folder keeps IndexedDB for the next browser', async () => {
   const profile = await mkdtemp(join(tmpdir(), 'turnlog-profile-'))
   try {
     for (const expected of [['one'], ['one', 'one']]) {
-      await using browser = await openBrowser({ entry: 'test/support/toolchain-page.ts', profile })
+      await using browser = await openBrowser({ entry: 'test/browser/toolchain-page.ts', profile })
       const page = await browser.newPage()
       await page.evaluate(`add('one')`)
       expect(await page.evaluate('all()')).toEqual(expected)
@@ -31,9 +31,9 @@ test('a profile folder keeps IndexedDB for the next browser', async () => {
 })
 
 test('a page may be given an origin that is no secure context', async () => {
-  await using secure = await openBrowser({ entry: 'test/support/toolchain-page.ts' })
+  await using secure = await openBrowser({ entry: 'test/browser/toolchain-page.ts' })
   await using plain = await openBrowser({
-    entry: 'test/support/toolchain-page.ts',
+    entry: 'test/browser/toolchain-page.ts',
     origin: 'http://turnlog.test',
   })
   const expression = 'typeof crypto.randomUUID'
