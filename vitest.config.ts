@@ -40,8 +40,7 @@ const packaged: TestProjectConfiguration = {
 }
 
 async function browser(): Promise<TestProjectConfiguration> {
-  const { executablePath, args, env, source } = await findChromium()
-  if (process.env['CI']) console.log(`Chromium: ${source} (${executablePath})`)
+  const { executablePath, args, env } = await findChromium()
   return {
     resolve: { alias },
     // A dependency that Vite discovers in the middle of a run makes it reload the page.

@@ -154,3 +154,9 @@ function isExecutable(path: string): boolean {
     return false
   }
 }
+
+// `node scripts/chromium.ts` says which one it is.
+if (import.meta.main) {
+  const { executablePath, source } = await findChromium()
+  console.log(`Chromium: ${executablePath} (${source})`)
+}

@@ -5,6 +5,8 @@
 //   await fetch(new URL('/sessions', worker.url))
 //   await worker.kill() // SIGKILL to workerd and to the process that runs it
 import { type ChildProcess, fork, spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface LocalWorkerOptions {
@@ -29,20 +31,17 @@ export interface LocalWorker extends AsyncDisposable {
 }
 
 export async function startWorker(options: LocalWorkerOptions): Promise<LocalWorker> {
+  // A killed workerd leaves its temporary files behind; in a folder of its own they can be removed.
+  const temporary = await mkdtemp(join(tmpdir(), 'turnlog-workerd-'))
   const child = fork(join(import.meta.dirname, 'local-worker-process.ts'), {
     // A process group of its own: killing the group takes workerd along.
     detached: process.platform !== 'win32',
+    env: { ...process.env, TMPDIR: temporary, TEMP: temporary, TMP: temporary },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const url = await new Promise<URL>((resolve, reject) => {
-    child.once('message', (message: { url?: string; error?: string }) => {
-      if (message.url) resolve(new URL(message.url))
-      else reject(new Error(`The Worker ${options.entry} did not start: ${message.error}`))
-    })
-    child.once('exit', (code) => reject(new Error(`The local Worker ended with code ${code}`)))
-    child.send(options)
-  })
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve())).then(() =>
+    rm(temporary, { recursive: true, force: true, maxRetries: 5 }),
+  )
   const close = async () => {
     if (child.connected) child.disconnect() // the process closes workerd, then itself
     await exited
@@ -51,7 +50,20 @@ export async function startWorker(options: LocalWorkerOptions): Promise<LocalWor
     killGroup(child)
     await exited
   }
-  return { url, close, kill, [Symbol.asyncDispose]: close }
+  const started = new Promise<URL>((resolve, reject) => {
+    child.once('message', (message: { url?: string; error?: string }) => {
+      if (message.url) resolve(new URL(message.url))
+      else reject(new Error(`The Worker ${options.entry} did not start: ${message.error}`))
+    })
+    child.once('exit', (code) => reject(new Error(`The local Worker ended with code ${code}`)))
+    child.send(options)
+  })
+  try {
+    return { url: await started, close, kill, [Symbol.asyncDispose]: close }
+  } catch (error) {
+    await close()
+    throw error
+  }
 }
 
 function killGroup(child: ChildProcess): void {
