@@ -2,7 +2,7 @@
 // and fails above the budget. The budgets are promises to users: do not raise them.
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { build } from 'esbuild'
+import { build, type Metafile } from 'esbuild'
 import { listEntries, root } from './entries.ts'
 
 const budgets: Readonly<Record<string, number>> = {
@@ -12,7 +12,7 @@ const budgets: Readonly<Record<string, number>> = {
 
 let failed = false
 for (const { specifier, built } of listEntries()) {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [join(root, built)],
     bundle: true,
     minify: true,
@@ -22,6 +22,7 @@ for (const { specifier, built } of listEntries()) {
     mainFields: ['module', 'main'],
     external: ['cloudflare:*', 'node:*', 'vitest'],
     legalComments: 'none',
+    metafile: true,
     write: false,
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()
@@ -36,9 +37,20 @@ for (const { specifier, built } of listEntries()) {
         ? ''
         : `; budget ${kilobytes(budget)} brotli${over ? ': EXCEEDED' : ''}`),
   )
+  if (over) printShares(metafile)
 }
 process.exit(failed ? 1 : 0)
 
 function kilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(2)} kB`
+}
+
+/** Where the bytes of an entry that is too large come from. */
+function printShares({ outputs }: Metafile): void {
+  const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs))
+  for (const [file, { bytesInOutput }] of inputs.sort(
+    ([, one], [, other]) => other.bytesInOutput - one.bytesInOutput,
+  )) {
+    console.log(`        ${kilobytes(bytesInOutput).padStart(9)} minified  ${file}`)
+  }
 }
