@@ -52,9 +52,19 @@ export function isSessionError(error: unknown): error is SessionError {
   )
 }
 
-/** An `INVALID_ARGUMENT` error about one named argument. */
+/** An error about one named field: what it is called first, then what is wrong with it. */
+export function invalid(
+  code: 'INVALID_ARGUMENT' | 'INVALID_FILTER' | 'INVALID_EVENT',
+  field: string,
+  problem: string,
+  cause?: unknown,
+): SessionError {
+  return new SessionError(code, `${field} ${problem}`, { cause, details: { field } })
+}
+
+/** {@link invalid} for an argument. */
 export function invalidArgument(field: string, problem: string): SessionError {
-  return new SessionError('INVALID_ARGUMENT', `${field} ${problem}`, { details: { field } })
+  return invalid('INVALID_ARGUMENT', field, problem)
 }
 
 /** A `SESSION_NOT_FOUND` error; an expired session is as unknown as one that never was. */

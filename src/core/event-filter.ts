@@ -1,8 +1,8 @@
 /** EventFilter: which events of a log a read returns. `matches` and `apply` are the definition. */
 
-import { describeValue, SessionError } from './errors.ts'
+import { describeValue, invalid as invalidField, type SessionError } from './errors.ts'
 import { isBlank } from './identifiers.ts'
-import { type InstantInput, toEpochMilliseconds } from './instant.ts'
+import { checkInstant, type InstantInput } from './instant.ts'
 import { MESSAGE_TYPES, type Message, type MessageType, messageText } from './message.ts'
 import { foldText } from './text.ts'
 
@@ -69,42 +69,43 @@ export interface FilterableEvent {
 /** An `EventFilter`, or its plain options. */
 export type EventFilterInput = EventFilter | EventFilterOptions
 
-const FIELDS: readonly (keyof EventFilterJson)[] = [
-  'from',
-  'to',
-  'messageTypes',
-  'excludeSynthetic',
-  'excludeArchived',
-  'excludeRewound',
-  'lastN',
-  'keyword',
-  'keywords',
-  'matchMode',
-  'page',
-  'pageSize',
-  'branch',
-]
+/** How each field is read: what `null` and absent become, what is refused. */
+const FIELDS = {
+  from: readInstant,
+  to: readInstant,
+  messageTypes: readMessageTypes,
+  excludeSynthetic: readFlag,
+  excludeArchived: readFlag,
+  excludeRewound: readFlag,
+  lastN: readPositive,
+  keyword: readKeyword,
+  keywords: readKeywords,
+  matchMode: readMatchMode,
+  page: (value: unknown, field: string) => readInteger(value, field, 0),
+  pageSize: readPositive,
+  branch: readString,
+} as const satisfies Record<keyof EventFilterJson, (value: unknown, field: string) => unknown>
 
-const FLAGS = ['excludeSynthetic', 'excludeArchived', 'excludeRewound'] as const
+const FIELD_NAMES = Object.keys(FIELDS) as readonly (keyof EventFilterJson)[]
 
 /** An immutable filter over the events of a session. */
 export class EventFilter {
   /** The page size of `keywordSearch` when none is given. */
   static readonly DEFAULT_PAGE_SIZE = 10
 
-  readonly messageTypes: readonly MessageType[] | null
-  readonly excludeSynthetic: boolean
-  readonly excludeArchived: boolean
-  readonly excludeRewound: boolean
-  readonly lastN: number | null
+  declare readonly messageTypes: readonly MessageType[] | null
+  declare readonly excludeSynthetic: boolean
+  declare readonly excludeArchived: boolean
+  declare readonly excludeRewound: boolean
+  declare readonly lastN: number | null
   /** Lower case. */
-  readonly keyword: string | null
+  declare readonly keyword: string | null
   /** Lower case. */
-  readonly keywords: readonly string[] | null
-  readonly matchMode: MatchMode | null
-  readonly page: number | null
-  readonly pageSize: number | null
-  readonly branch: string | null
+  declare readonly keywords: readonly string[] | null
+  declare readonly matchMode: MatchMode | null
+  declare readonly page: number | null
+  declare readonly pageSize: number | null
+  declare readonly branch: string | null
   readonly #from: number | null
   readonly #to: number | null
   /** What the text must contain, folded: one term of every group. */
@@ -115,39 +116,44 @@ export class EventFilter {
       throw invalid('filter', `must be an object, not ${describeValue(options)}`)
     }
     for (const key of Object.keys(options)) {
-      if (!FIELDS.includes(key as keyof EventFilterJson)) {
-        throw invalid(key.slice(0, 80), `is not a field of EventFilter (${FIELDS.join(', ')})`)
+      if (!Object.hasOwn(FIELDS, key)) {
+        throw invalid(key.slice(0, 80), `is not a field of EventFilter (${FIELD_NAMES.join(', ')})`)
       }
     }
-    this.#from = readInstant(options.from, 'from')
-    this.#to = readInstant(options.to, 'to')
-    this.messageTypes = readMessageTypes(options.messageTypes)
-    this.excludeSynthetic = readFlag(options.excludeSynthetic, 'excludeSynthetic')
-    this.excludeArchived = readFlag(options.excludeArchived, 'excludeArchived')
-    this.excludeRewound = readFlag(options.excludeRewound, 'excludeRewound')
-    this.lastN = readInteger(options.lastN, 'lastN', 1)
-    this.keyword = readKeyword(options.keyword, 'keyword')
-    this.keywords = readKeywords(options.keywords)
-    this.matchMode = readMatchMode(options.matchMode, this.keywords)
-    this.pageSize = readInteger(options.pageSize, 'pageSize', 1)
-    const page = readInteger(options.page, 'page', 0)
-    this.page = page ?? (this.pageSize === null ? null : 0)
-    this.branch = readString(options.branch, 'branch')
-    if (this.lastN !== null && this.pageSize !== null) {
+    const read = <F extends keyof EventFilterJson>(field: F) =>
+      FIELDS[field](options[field] ?? null, field) as ReturnType<(typeof FIELDS)[F]>
+    this.#from = read('from')
+    this.#to = read('to')
+    const keyword = read('keyword')
+    const keywords = read('keywords')
+    const matchMode = read('matchMode') ?? 'any'
+    const lastN = read('lastN')
+    const page = read('page')
+    const pageSize = read('pageSize')
+    if (lastN !== null && pageSize !== null) {
       throw invalid(
         'lastN',
-        'and pageSize exclude each other: lastN is the newest, a page counts from the oldest',
+        'and pageSize exclude each other: the newest, or a page from the oldest on',
       )
     }
-    if (page !== null && this.pageSize === null) throw invalid('page', 'needs pageSize')
-    const keywords = (this.keywords ?? []).map(foldText)
+    if (page !== null && pageSize === null) throw invalid('page', 'needs pageSize')
+    Object.assign(this, {
+      messageTypes: read('messageTypes'),
+      excludeSynthetic: read('excludeSynthetic'),
+      excludeArchived: read('excludeArchived'),
+      excludeRewound: read('excludeRewound'),
+      lastN,
+      keyword,
+      keywords,
+      matchMode: keywords && matchMode,
+      page: pageSize && (page ?? 0),
+      pageSize,
+      branch: read('branch'),
+    })
+    const terms = (keywords ?? []).map(foldText)
     this.#terms = [
-      ...(this.keyword === null ? [] : [[foldText(this.keyword)]]),
-      ...(this.matchMode === 'all'
-        ? keywords.map((term) => [term])
-        : keywords.length
-          ? [keywords]
-          : []),
+      ...(keyword === null ? [] : [[foldText(keyword)]]),
+      ...(matchMode === 'all' ? terms.map((term) => [term]) : terms.length > 0 ? [terms] : []),
     ]
     Object.freeze(this)
   }
@@ -214,7 +220,7 @@ export class EventFilter {
   static builder(): EventFilterBuilder {
     const options: Record<string, unknown> = {}
     const builder: Record<string, unknown> = { build: () => new EventFilter(options) }
-    for (const field of FIELDS) {
+    for (const field of FIELD_NAMES) {
       builder[field] = (value: unknown) => {
         options[field] = value
         return builder
@@ -231,8 +237,9 @@ export class EventFilter {
   merge(other: EventFilterInput): EventFilter {
     const over = EventFilter.of(other)
     const merged: Record<string, unknown> = {}
-    for (const field of FIELDS) merged[field] = over[field] ?? this[field]
-    for (const flag of FLAGS) merged[flag] = this[flag] || over[flag]
+    for (const field of FIELD_NAMES) {
+      merged[field] = over[field] === false ? this[field] : (over[field] ?? this[field])
+    }
     return new EventFilter(merged)
   }
 
@@ -294,19 +301,9 @@ export class EventFilter {
 
   toJSON(): EventFilterJson {
     return {
+      ...this,
       from: this.from?.toISOString() ?? null,
       to: this.to?.toISOString() ?? null,
-      messageTypes: this.messageTypes,
-      excludeSynthetic: this.excludeSynthetic,
-      excludeArchived: this.excludeArchived,
-      excludeRewound: this.excludeRewound,
-      lastN: this.lastN,
-      keyword: this.keyword,
-      keywords: this.keywords,
-      matchMode: this.matchMode,
-      page: this.page,
-      pageSize: this.pageSize,
-      branch: this.branch,
     }
   }
 }
@@ -322,39 +319,28 @@ function isVisible(eventBranch: string | null, branch: string): boolean {
 }
 
 function readInstant(value: unknown, field: string): number | null {
-  if (value === null || value === undefined) return null
-  const time = toEpochMilliseconds(value)
-  if (time === null) {
-    throw invalid(
-      field,
-      `must be a Date, epoch milliseconds or ISO-8601 with seconds and zone (2025-06-01T12:00:00Z), not ${describeValue(value)}`,
-    )
-  }
-  return time
+  return value === null ? null : checkInstant(value, field, 'INVALID_FILTER')
 }
 
-function readMessageTypes(value: unknown): readonly MessageType[] | null {
-  const types = readIterable(value, 'messageTypes')
+function readMessageTypes(value: unknown, field: string): readonly MessageType[] | null {
+  const types = readIterable(value, field)
   for (const type of types) {
     if (!MESSAGE_TYPES.includes(type as MessageType)) {
-      throw invalid(
-        'messageTypes',
-        `must hold only ${MESSAGE_TYPES.join(', ')}, not ${describeValue(type)}`,
-      )
+      throw invalid(field, `must hold only ${MESSAGE_TYPES.join(', ')}, not ${describeValue(type)}`)
     }
   }
   return types.length === 0 ? null : Object.freeze([...new Set(types as MessageType[])])
 }
 
-function readKeywords(value: unknown): readonly string[] | null {
-  const keywords = readIterable(value, 'keywords')
-    .map((term, index) => readKeyword(term, `keywords[${index}]`))
+function readKeywords(value: unknown, field: string): readonly string[] | null {
+  const keywords = readIterable(value, field)
+    .map((term, index) => readKeyword(term, `${field}[${index}]`))
     .filter((term) => term !== null)
   return keywords.length === 0 ? null : Object.freeze(keywords)
 }
 
 function readIterable(value: unknown, field: string): unknown[] {
-  if (value === null || value === undefined) return []
+  if (value === null) return []
   if (typeof value !== 'object' || !(Symbol.iterator in value)) {
     throw invalid(field, `must be an array, not ${describeValue(value)}`)
   }
@@ -373,15 +359,17 @@ function readString(value: unknown, field: string): string | null {
   return value.toWellFormed()
 }
 
-function readMatchMode(value: unknown, keywords: readonly string[] | null): MatchMode | null {
-  if (value !== null && value !== undefined && value !== 'any' && value !== 'all') {
-    throw invalid('matchMode', `must be 'any' or 'all', not ${describeValue(value)}`)
-  }
-  return keywords === null ? null : (value ?? 'any')
+function readMatchMode(value: unknown, field: string): MatchMode | null {
+  if (value === null || value === 'any' || value === 'all') return value
+  throw invalid(field, `must be 'any' or 'all', not ${describeValue(value)}`)
+}
+
+function readPositive(value: unknown, field: string): number | null {
+  return readInteger(value, field, 1)
 }
 
 function readInteger(value: unknown, field: string, least: number): number | null {
-  if (value === null || value === undefined) return null
+  if (value === null) return null
   if (!Number.isSafeInteger(value) || (value as number) < least) {
     throw invalid(field, `must be an integer of at least ${least}, not ${describeValue(value)}`)
   }
@@ -389,7 +377,7 @@ function readInteger(value: unknown, field: string, least: number): number | nul
 }
 
 function readFlag(value: unknown, field: string): boolean {
-  if (value === null || value === undefined) return false
+  if (value === null) return false
   if (typeof value !== 'boolean')
     throw invalid(field, `must be a boolean, not ${describeValue(value)}`)
   return value
@@ -401,5 +389,5 @@ function required<T>(value: T, field: string): T {
 }
 
 function invalid(field: string, problem: string): SessionError {
-  return new SessionError('INVALID_FILTER', `${field} ${problem}`, { details: { field } })
+  return invalidField('INVALID_FILTER', field, problem)
 }

@@ -1,8 +1,8 @@
 /** From what users hand in to what is stored, and back. */
 
-import { describeValue, SessionError } from './errors.ts'
+import { describeValue, invalid, SessionError } from './errors.ts'
 import { checkId } from './identifiers.ts'
-import { toEpochMilliseconds } from './instant.ts'
+import { checkInstant } from './instant.ts'
 import { type JsonObject, toStoredObject, utf8Length } from './json.ts'
 import { type Message, messageText, toStoredMessage } from './message.ts'
 import type { EventInput, SessionEvent } from './session.ts'
@@ -39,25 +39,31 @@ export function prepareEvent(
   const { sessionId, now, path } = options
   const field = (name: string) => (path === '' ? name : `${path}.${name}`)
   if (input.sessionId !== undefined && input.sessionId !== null && input.sessionId !== sessionId) {
-    throw invalid(field('sessionId'), `is not the session "${sessionId}" that it is appended to`)
+    throw invalid(
+      'INVALID_EVENT',
+      field('sessionId'),
+      `is not the session "${sessionId}" that it is appended to`,
+    )
   }
-  const id = checkEventId(options.id, field('id'))
+  const id = checkId(options.id, field('id'), 'INVALID_EVENT')
   const timestamp =
     input.timestamp === undefined || input.timestamp === null
       ? now
-      : toEpochMilliseconds(input.timestamp)
-  if (timestamp === null) {
-    throw invalid(
-      field('timestamp'),
-      `must be a Date, epoch milliseconds or ISO-8601 with seconds and zone, not ${describeValue(input.timestamp)}`,
-    )
-  }
+      : checkInstant(input.timestamp, field('timestamp'), 'INVALID_EVENT')
   const { branch = null, synthetic } = input
   if (branch !== null && typeof branch !== 'string') {
-    throw invalid(field('branch'), `must be a string or null, not ${describeValue(branch)}`)
+    throw invalid(
+      'INVALID_EVENT',
+      field('branch'),
+      `must be a string or null, not ${describeValue(branch)}`,
+    )
   }
   if (synthetic !== undefined && synthetic !== null && typeof synthetic !== 'boolean') {
-    throw invalid(field('synthetic'), `must be a boolean, not ${describeValue(synthetic)}`)
+    throw invalid(
+      'INVALID_EVENT',
+      field('synthetic'),
+      `must be a boolean, not ${describeValue(synthetic)}`,
+    )
   }
   const message = toStoredMessage(input.message, field('message'))
   const given = toStoredObject(input.metadata ?? {}, field('metadata'))
@@ -126,14 +132,6 @@ export function decodeEvent<M extends Message>(
   }
 }
 
-function checkEventId(id: unknown, field: string): string {
-  try {
-    return checkId(id, field)
-  } catch (error) {
-    throw invalid(field, (error as Error).message.slice(field.length + 1))
-  }
-}
-
 function tooLarge(what: string, bytes: number, limit: number): SessionError {
   return new SessionError(
     'EVENT_TOO_LARGE',
@@ -142,8 +140,4 @@ function tooLarge(what: string, bytes: number, limit: number): SessionError {
       details: { size: bytes, limit },
     },
   )
-}
-
-function invalid(field: string, problem: string): SessionError {
-  return new SessionError('INVALID_EVENT', `${field} ${problem}`, { details: { field } })
 }

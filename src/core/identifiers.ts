@@ -1,6 +1,6 @@
 /** Ids: of sessions, events, users and operations. */
 
-import { describeValue, invalidArgument } from './errors.ts'
+import { describeValue, invalid } from './errors.ts'
 
 /** The longest id, in UTF-16 code units. */
 export const MAX_ID_LENGTH = 512
@@ -13,18 +13,19 @@ export function isBlank(text: string): boolean {
 /**
  * Checks an id: any non-blank string up to 512 characters; lone surrogates become U+FFFD.
  *
- * @throws SessionError `INVALID_ARGUMENT` naming `field`.
+ * @throws SessionError with `code`, naming `field`.
  */
-export function checkId(value: unknown, field: string): string {
+export function checkId(
+  value: unknown,
+  field: string,
+  code: 'INVALID_ARGUMENT' | 'INVALID_EVENT' = 'INVALID_ARGUMENT',
+): string {
   if (typeof value !== 'string') {
-    throw invalidArgument(field, `must be a string, not ${describeValue(value)}`)
+    throw invalid(code, field, `must be a string, not ${describeValue(value)}`)
   }
-  if (isBlank(value)) throw invalidArgument(field, 'must not be blank')
+  if (isBlank(value)) throw invalid(code, field, 'must not be blank')
   if (value.length > MAX_ID_LENGTH) {
-    throw invalidArgument(
-      field,
-      `is ${value.length} characters long; ${MAX_ID_LENGTH} is the limit`,
-    )
+    throw invalid(code, field, `is ${value.length} characters long; ${MAX_ID_LENGTH} is the limit`)
   }
   return value.toWellFormed()
 }

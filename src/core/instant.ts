@@ -1,5 +1,7 @@
 /** Points in time as users give them: a `Date`, epoch milliseconds, or ISO-8601 with a zone. */
 
+import { describeValue, invalid } from './errors.ts'
+
 /** `Date` of any realm, epoch milliseconds, or ISO-8601 with seconds and zone. */
 export type InstantInput = Date | number | string
 
@@ -26,29 +28,39 @@ export function toEpochMilliseconds(value: unknown): number | null {
   return null
 }
 
+/**
+ * {@link toEpochMilliseconds} for a value that must be an instant.
+ *
+ * @throws SessionError with `code`, naming `field`.
+ */
+export function checkInstant(
+  value: unknown,
+  field: string,
+  code: 'INVALID_ARGUMENT' | 'INVALID_FILTER' | 'INVALID_EVENT' = 'INVALID_ARGUMENT',
+): number {
+  const time = toEpochMilliseconds(value)
+  if (time !== null) return time
+  throw invalid(
+    code,
+    field,
+    `must be a Date, epoch milliseconds or ISO-8601 with seconds and zone (2025-06-01T12:00:00Z), not ${describeValue(value)}`,
+  )
+}
+
 function parseIso(text: string): number | null {
   const match = ISO.exec(text)
   if (match === null) return null
-  const field = (index: number) => Number(match[index] ?? 0)
-  const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map(field) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ]
-  const offsetHours = field(10)
-  const offsetMinutes = field(11)
+  const [year = 0, month = 0, day, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number)
+  const [fraction = '', sign, hours, minutes] = [match[7], match[9], match[10], match[11]]
+  const [offsetHours, offsetMinutes] = [Number(hours ?? 0), Number(minutes ?? 0)]
   if (hour > 23 || minute > 59 || second > 59 || offsetHours > 23 || offsetMinutes > 59) return null
   const date = new Date(0)
   // Not Date.UTC: it takes the years 0 to 99 for 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null
-  const milliseconds = Number((match[7] ?? '').slice(0, 3).padEnd(3, '0'))
-  date.setUTCHours(hour, minute, second, milliseconds)
+  date.setUTCHours(hour, minute, second, Number(fraction.slice(0, 3).padEnd(3, '0')))
   const offset = (offsetHours * 60 + offsetMinutes) * 60_000
-  return inRange(date.getTime() - (match[9] === '-' ? -offset : offset))
+  return inRange(date.getTime() - (sign === '-' ? -offset : offset))
 }
 
 function inRange(time: number): number | null {

@@ -1,6 +1,6 @@
 /** The stored form of what users hand in: a snapshot in JSON terms, the same in every store. */
 
-import { describeValue, SessionError } from './errors.ts'
+import { describeValue, invalid, SessionError } from './errors.ts'
 
 export type JsonValue =
   | string
@@ -60,10 +60,7 @@ function copy(input: unknown, path: string, ancestors: readonly object[]): JsonV
       : copyObject(value, path, parents)
   } catch (error) {
     if (error instanceof SessionError) throw error
-    throw new SessionError('INVALID_EVENT', `${path} cannot be read: ${String(error)}`, {
-      cause: error,
-      details: { field: path },
-    })
+    throw unreadable(path, error)
   }
 }
 
@@ -111,10 +108,7 @@ function readToJson(value: unknown, path: string): unknown {
     const result: unknown = method.call(value, '')
     return result === undefined ? null : result
   } catch (error) {
-    throw new SessionError('INVALID_EVENT', `${path} cannot be read: ${String(error)}`, {
-      cause: error,
-      details: { field: path },
-    })
+    throw unreadable(path, error)
   }
 }
 
@@ -156,9 +150,11 @@ function memberPath(path: string, key: string): string {
 }
 
 function unstorable(path: string, problem: string): SessionError {
-  return new SessionError('INVALID_EVENT', `${path} ${problem}, which cannot be stored`, {
-    details: { field: path },
-  })
+  return invalid('INVALID_EVENT', path, `${problem}, which cannot be stored`)
+}
+
+function unreadable(path: string, cause: unknown): SessionError {
+  return invalid('INVALID_EVENT', path, `cannot be read: ${String(cause)}`, cause)
 }
 
 /**
@@ -169,11 +165,7 @@ function unstorable(path: string, problem: string): SessionError {
 export function toStoredObject(value: unknown, path: string): JsonObject {
   const stored = toStoredJson(value, path)
   if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) {
-    throw new SessionError(
-      'INVALID_EVENT',
-      `${path} must be a plain object, not ${describeValue(stored)}`,
-      { details: { field: path } },
-    )
+    throw invalid('INVALID_EVENT', path, `must be a plain object, not ${describeValue(stored)}`)
   }
   return stored as JsonObject
 }

@@ -1,6 +1,6 @@
 /** Messages: structurally what AI SDK calls `ModelMessage`, without importing it. */
 
-import { describeValue, SessionError } from './errors.ts'
+import { describeValue, invalid } from './errors.ts'
 import { type JsonObject, toStoredObject } from './json.ts'
 
 /** Who speaks. */
@@ -58,12 +58,13 @@ export function messageText(message: Message): string {
  */
 export function toStoredMessage(value: unknown, path = 'message'): JsonObject & Message {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(path, `must be an object, not ${describeValue(value)}`)
+    throw invalid('INVALID_EVENT', path, `must be an object, not ${describeValue(value)}`)
   }
   const message = toStoredObject(value, path)
   const role = message['role']
   if (!MESSAGE_TYPES.includes(role as MessageType)) {
     throw invalid(
+      'INVALID_EVENT',
       `${path}.role`,
       `must be one of ${MESSAGE_TYPES.join(', ')}, not ${describeValue(role)}`,
     )
@@ -72,6 +73,7 @@ export function toStoredMessage(value: unknown, path = 'message'): JsonObject & 
   if (typeof content !== 'string') {
     if (!Array.isArray(content)) {
       throw invalid(
+        'INVALID_EVENT',
         `${path}.content`,
         `must be a string or an array of parts, not ${describeValue(content)}`,
       )
@@ -85,17 +87,14 @@ export function toStoredMessage(value: unknown, path = 'message'): JsonObject & 
 
 function checkPart(part: unknown, path: string): void {
   const type = (part as { type?: unknown } | null)?.type
-  if (typeof type !== 'string') throw invalid(path, 'must be a part with a string "type"')
+  if (typeof type !== 'string')
+    throw invalid('INVALID_EVENT', path, 'must be a part with a string "type"')
   if (type === 'text' && typeof (part as { text?: unknown }).text !== 'string') {
-    throw invalid(`${path}.text`, 'must be a string')
+    throw invalid('INVALID_EVENT', `${path}.text`, 'must be a string')
   }
   if (type === 'tool-call' || type === 'tool-result') {
     if (typeof (part as { toolCallId?: unknown }).toolCallId !== 'string') {
-      throw invalid(`${path}.toolCallId`, 'must be a string')
+      throw invalid('INVALID_EVENT', `${path}.toolCallId`, 'must be a string')
     }
   }
-}
-
-function invalid(path: string, problem: string): SessionError {
-  return new SessionError('INVALID_EVENT', `${path} ${problem}`, { details: { field: path } })
 }

@@ -1,10 +1,10 @@
 /** SessionService: what applications use. It makes events of messages and leaves storing to a repository. */
 
-import { describeValue, invalidArgument, SessionError } from './errors.ts'
+import { describeValue, invalid, invalidArgument, SessionError } from './errors.ts'
 import { EventFilter, type EventFilterInput } from './event-filter.ts'
 import { checkBatchSize, decodeEvent, erasedBody, prepareEvent } from './event-input.ts'
 import { checkId, isBlank, randomId } from './identifiers.ts'
-import { type InstantInput, toEpochMilliseconds } from './instant.ts'
+import { checkInstant, type InstantInput } from './instant.ts'
 import { type JsonObject, toStoredObject } from './json.ts'
 import type { Message } from './message.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from './session.ts'
@@ -163,11 +163,7 @@ export function createSessionService<M extends Message = Message>(
     : null
   const defaultTimeToLive = checkTimeToLive(options.timeToLive, DEFAULT_TIME_TO_LIVE)
 
-  const now = (): number => {
-    const time = toEpochMilliseconds(clock())
-    if (time === null) throw invalidArgument('now', 'must give epoch milliseconds')
-    return time
-  }
+  const now = (): number => checkInstant(clock(), 'now')
 
   const userOf = (userId: unknown): string => {
     if (isGiven(userId)) return checkId(userId, 'userId')
@@ -220,10 +216,10 @@ export function createSessionService<M extends Message = Message>(
     for (const [index, input] of inputs.entries()) {
       const path = single ? '' : `events[${index}]`
       if (typeof input !== 'object' || input === null) {
-        throw new SessionError(
+        throw invalid(
           'INVALID_EVENT',
-          `${path || 'event'} must be an object, not ${describeValue(input)}`,
-          { details: { field: path || 'event' } },
+          path || 'event',
+          `must be an object, not ${describeValue(input)}`,
         )
       }
       // Awaited before the commit: nothing of the user's may run inside a storage transaction.
@@ -474,17 +470,6 @@ function checkTimeToLive(value: unknown, fallback: TimeToLive): TimeToLive {
   return typeof value === 'object'
     ? { sliding: Math.trunc(milliseconds) }
     : Math.trunc(milliseconds)
-}
-
-function checkInstant(value: unknown, field: string): number {
-  const time = toEpochMilliseconds(value)
-  if (time === null) {
-    throw invalidArgument(
-      field,
-      `must be a Date, epoch milliseconds or ISO-8601 with seconds and zone, not ${describeValue(value)}`,
-    )
-  }
-  return time
 }
 
 function checkInteger(
