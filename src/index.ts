@@ -25,9 +25,6 @@ export {
   type MessageType,
   messageText,
 } from './core/message.ts'
-export { type CommitContext, type CommitPlan, idsOfCommit, planCommit } from './core/plan-commit.ts'
-export { type LogSource, readLog } from './core/read-log.ts'
-export { recallLogs } from './core/recall.ts'
 export type { SeqRange, SeqRanges } from './core/seq-ranges.ts'
 export type { EventInput, Session, SessionEvent, TimeToLive } from './core/session.ts'
 export type * from './core/session-repository.ts'
@@ -44,12 +41,6 @@ export {
   type UpdateSessionOptions,
 } from './core/session-service.ts'
 export { foldText, matchRanges, type TextRange } from './core/text.ts'
-export {
-  createInMemoryDatabase,
-  createInMemoryRepository,
-  createInMemorySessionService,
-  type InMemoryDatabase,
-} from './stores/in-memory.ts'
 export {
   type AgentTool,
   CONVERSATION_BRANCH,

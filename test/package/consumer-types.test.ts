@@ -7,7 +7,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listEntries, root } from '../../scripts/entries.ts'
 
-const everywhere = ['turnlog', 'turnlog/zod', 'turnlog/testing']
+const everywhere = [
+  'turnlog',
+  'turnlog/in-memory',
+  'turnlog/store',
+  'turnlog/zod',
+  'turnlog/testing',
+]
 const projects = [
   {
     name: 'a browser app with a bundler',

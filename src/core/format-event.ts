@@ -1,7 +1,7 @@
 /** An event as text: what summaries are made from and what token estimates are taken of. */
 
-import type { Message } from '../core/message.ts'
-import type { SessionEvent } from '../core/session.ts'
+import type { Message } from './message.ts'
+import type { SessionEvent } from './session.ts'
 
 /** Renders an event as text. */
 export type EventFormatter = (event: SessionEvent) => string

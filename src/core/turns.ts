@@ -1,6 +1,6 @@
 /** Turns, and which parts of a view belong together whatever a strategy says. */
 
-import type { SessionEvent } from '../core/session.ts'
+import type { SessionEvent } from './session.ts'
 
 /** Whether an event opens a turn: a real message of a user on the root branch. */
 export function startsTurn(event: SessionEvent): boolean {

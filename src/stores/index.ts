@@ -1,0 +1,14 @@
+/** What a store of one's own is made with: the seam, and the rules that all stores share. */
+
+export { placeOf } from '../core/boundary.ts'
+export { SessionError } from '../core/errors.ts'
+export {
+  type CommitContext,
+  type CommitPlan,
+  idsOfCommit,
+  planCommit,
+} from '../core/plan-commit.ts'
+export { type LogSource, readLog } from '../core/read-log.ts'
+export { recallLogs } from '../core/recall.ts'
+export { changeSession, isExpired, listTime, requireSession } from '../core/session-record.ts'
+export type * from '../core/session-repository.ts'
