@@ -1,5 +1,5 @@
 // The in-memory store for the contract suite and the other suites that run against any store.
-import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog'
+import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog/in-memory'
 import type { StoreHarness } from 'turnlog/testing'
 
 export function inMemoryHarness(): StoreHarness {
