@@ -13,6 +13,9 @@ export const MAX_EVENT_BYTES = 8 << 20
 /** The largest batch: 24 MiB of UTF-8. */
 export const MAX_BATCH_BYTES = 24 << 20
 
+/** The longest branch, in UTF-16 code units: it is stored beside the event, not split like its body. */
+export const MAX_BRANCH_LENGTH = 4096
+
 /** How metadata tells a summary. */
 export const METADATA_SYNTHETIC = 'synthetic'
 
@@ -56,6 +59,13 @@ export function prepareEvent(
       'INVALID_EVENT',
       field('branch'),
       `must be a string or null, not ${describeValue(branch)}`,
+    )
+  }
+  if (branch !== null && branch.length > MAX_BRANCH_LENGTH) {
+    throw invalid(
+      'INVALID_EVENT',
+      field('branch'),
+      `is ${branch.length} characters long; ${MAX_BRANCH_LENGTH} is the limit`,
     )
   }
   if (synthetic !== undefined && synthetic !== null && typeof synthetic !== 'boolean') {

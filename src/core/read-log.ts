@@ -39,8 +39,10 @@ export interface LogSource {
   lateSeqs(from: number, to: number): Promise<readonly number[]>
 }
 
-/** An answer ends at about this many UTF-16 units of bodies (Durable Object RPC stops at 32 MiB). */
+/** An answer ends at about this many UTF-16 units of events (Durable Object RPC stops at 32 MiB). */
 const ANSWER_UNITS = 4 << 20
+/** What an event takes in an answer besides its texts: field names, numbers and flags. */
+const ENVELOPE_UNITS = 128
 const FIRST_BATCH = 32
 const LARGEST_BATCH = 512
 
@@ -206,7 +208,7 @@ async function collectNewest(
     const start = Math.max(0, end - size)
     const batch: EventView[] = []
     await forEachMatch(walk, sliceRanges(candidates, start, end), (event) => {
-      units += event.body.length
+      units += unitsOf(event)
       // Once the answer is over-full, only the places are kept, and read again portion by portion.
       batch.push(units > ANSWER_UNITS ? { ...event, body: '' } : event)
       return true
@@ -220,6 +222,11 @@ async function collectNewest(
     : { events: events.slice(-count), next: null }
 }
 
+/** About how much of an answer an event takes. Tiny events with long ids count as well. */
+function unitsOf({ body, id, branch }: EventView): number {
+  return body.length + id.length + (branch?.length ?? 0) + ENVELOPE_UNITS
+}
+
 /** Reads on from `rest` until it is done or the answer is full. */
 async function collect(walk: Walk, rest: Rest): Promise<Portion> {
   const events: EventView[] = []
@@ -230,9 +237,9 @@ async function collect(walk: Walk, rest: Rest): Promise<Portion> {
       skip--
       return true
     }
-    if (units > 0 && units + event.body.length > ANSWER_UNITS) return false
+    if (units > 0 && units + unitsOf(event) > ANSWER_UNITS) return false
     events.push(event)
-    units += event.body.length
+    units += unitsOf(event)
     if (take !== null) take--
     return take !== 0
   })

@@ -1,8 +1,25 @@
 /** Rules about the session record itself, shared by every store. */
 
-import { sessionNotFound } from './errors.ts'
-import type { JsonObject } from './json.ts'
+import { invalidArgument, sessionNotFound } from './errors.ts'
+import { type JsonObject, utf8Length } from './json.ts'
 import type { ListRequest, SessionRecord } from './session-repository.ts'
+
+/** The largest metadata of a session, in UTF-8 bytes of its JSON: it is read and written with every commit. */
+export const MAX_SESSION_METADATA_BYTES = 256 << 10
+
+/**
+ * The metadata of a session, as JSON text, when it is not too large.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
+ */
+export function checkMetadataSize(metadata: string): string {
+  const bytes = utf8Length(metadata)
+  if (bytes <= MAX_SESSION_METADATA_BYTES) return metadata
+  throw invalidArgument(
+    'metadata',
+    `is ${bytes} bytes as JSON; ${MAX_SESSION_METADATA_BYTES} is the limit`,
+  )
+}
 
 /** Whether a session is unknown at `now` because its time is over. */
 export function isExpired(session: { readonly expiresAt: number | null }, now: number): boolean {
@@ -23,7 +40,11 @@ export function requireSession(
   return session
 }
 
-/** The record after `SessionRepository.updateSession`. */
+/**
+ * The record after `SessionRepository.updateSession`.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when the merged metadata is too large.
+ */
 export function changeSession(
   session: SessionRecord,
   change: {
@@ -48,7 +69,7 @@ function mergeMetadata(stored: string, change: string): string {
     if (value === null) merged.delete(key)
     else merged.set(key, value)
   }
-  return JSON.stringify(Object.fromEntries(merged))
+  return checkMetadataSize(JSON.stringify(Object.fromEntries(merged)))
 }
 
 /** The time that a session is listed by. */

@@ -8,6 +8,7 @@ import { checkInstant, type InstantInput } from './instant.ts'
 import { type JsonObject, toStoredObject } from './json.ts'
 import type { Message } from './message.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from './session.ts'
+import { checkMetadataSize } from './session-record.ts'
 import type {
   EventView,
   ReadCursor,
@@ -45,7 +46,7 @@ export interface CreateSessionOptions {
   readonly userId?: string | null | undefined
   /** Milliseconds, `{ sliding: milliseconds }`, or `null` for ever. Default: the service's. */
   readonly timeToLive?: TimeToLive | undefined
-  /** A JSON object. Default `{}`. */
+  /** A JSON object of at most 256 KiB. Default `{}`. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
 }
 
@@ -436,7 +437,7 @@ function first<T>(items: readonly T[], sessionId: string): T {
 
 function encodeMetadata(metadata: Readonly<Record<string, unknown>> | null | undefined): string {
   try {
-    return JSON.stringify(toStoredObject(metadata ?? {}, 'metadata'))
+    return checkMetadataSize(JSON.stringify(toStoredObject(metadata ?? {}, 'metadata')))
   } catch (error) {
     if (!(error instanceof SessionError)) throw error
     throw new SessionError('INVALID_ARGUMENT', error.message, {

@@ -48,7 +48,7 @@ export interface EventInput<M extends Message = Message> {
   readonly timestamp?: Date | number | string | null | undefined
   /** A JSON object. Default `{}`. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
-  /** Default `null`, the root. */
+  /** At most 4,096 characters. Default `null`, the root. */
   readonly branch?: string | null | undefined
   /** Default `false`; `metadata.synthetic: true` says the same. */
   readonly synthetic?: boolean | null | undefined
