@@ -1,6 +1,27 @@
 /** turnlog: session memory for AI agents. The core: it has no dependency and knows no runtime. */
 
 export {
+  METADATA_COMPACTION_SOURCE,
+  type RecursiveSummarizationOptions,
+  recursiveSummarization,
+  type SummaryPrompt,
+} from './compaction/recursive-summarization.ts'
+export {
+  anyOf,
+  type TokenCountTriggerOptions,
+  tokenCountTrigger,
+  turnCountTrigger,
+} from './compaction/triggers.ts'
+export { slidingWindow, tokenCount, turnWindow } from './compaction/windows.ts'
+export type {
+  CompactionProposal,
+  CompactionResult,
+  CompactionStrategy,
+  CompactionTrigger,
+  CompactOptions,
+} from './core/compact.ts'
+export { createSessionService } from './core/create-session-service.ts'
+export {
   isSessionError,
   SessionError,
   type SessionErrorCode,
@@ -16,6 +37,8 @@ export {
   type MatchMode,
 } from './core/event-filter.ts'
 export { MAX_BATCH_BYTES, MAX_EVENT_BYTES, METADATA_SYNTHETIC } from './core/event-input.ts'
+export type { SessionChange, SubscribeOptions } from './core/follow.ts'
+export { type EventFormatter, formatEvent } from './core/format-event.ts'
 export type { InstantInput } from './core/instant.ts'
 export type { JsonObject, JsonValue } from './core/json.ts'
 export {
@@ -25,13 +48,13 @@ export {
   type MessageType,
   messageText,
 } from './core/message.ts'
+export type { RewindTarget } from './core/rewind.ts'
 export type { SeqRange, SeqRanges } from './core/seq-ranges.ts'
 export type { EventInput, Session, SessionEvent, TimeToLive } from './core/session.ts'
 export type * from './core/session-repository.ts'
 export {
   type AppendOptions,
   type CreateSessionOptions,
-  createSessionService,
   type DamageReport,
   DEFAULT_TIME_TO_LIVE,
   type ListSessionsOptions,
@@ -41,6 +64,10 @@ export {
   type UpdateSessionOptions,
 } from './core/session-service.ts'
 export { foldText, matchRanges, type TextRange } from './core/text.ts'
+export { estimateTokens } from './core/token-estimate.ts'
+export type { TokenEstimator } from './core/token-estimator.ts'
+export type { ImportOptions, TextInput } from './core/transfer.ts'
+export { countTurns, keepSafely, startsTurn } from './core/turns.ts'
 export {
   type AgentTool,
   CONVERSATION_BRANCH,

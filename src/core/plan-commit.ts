@@ -117,6 +117,7 @@ export function planCommit(sessionId: string, commit: Commit, context: CommitCon
         uniteRanges(rangesOf(summaries), rewound),
       ),
       rewound,
+      appended: added.length,
       createdAt: commit.now,
     }
   }

@@ -52,6 +52,8 @@ export interface Boundary {
   readonly kept: SeqRanges
   /** Everything that rewinds have taken out so far. */
   readonly rewound: SeqRanges
+  /** How many events its commit appended: the last ones up to `position`. */
+  readonly appended: number
   readonly createdAt: number
 }
 

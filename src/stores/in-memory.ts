@@ -1,6 +1,7 @@
 /** A store in memory: the reference for all others, for tests and for agents that need not outlive the page. */
 
 import { placeOf } from '../core/boundary.ts'
+import { createSessionService } from '../core/create-session-service.ts'
 import { SessionError } from '../core/errors.ts'
 import type { Message } from '../core/message.ts'
 import { idsOfCommit, planCommit } from '../core/plan-commit.ts'
@@ -14,11 +15,7 @@ import type {
   SessionRecord,
   SessionRepository,
 } from '../core/session-repository.ts'
-import {
-  createSessionService,
-  type SessionService,
-  type SessionServiceOptions,
-} from '../core/session-service.ts'
+import type { SessionService, SessionServiceOptions } from '../core/session-service.ts'
 
 interface StoredSession {
   record: SessionRecord

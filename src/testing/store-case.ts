@@ -2,7 +2,8 @@
 
 import type { SessionRepository } from '../core/session-repository.ts'
 import type { SessionServiceOptions } from '../core/session-service.ts'
-import { createSessionService, type SessionService } from '../core/session-service.ts'
+import { createSessionService } from '../core/create-session-service.ts'
+import type { SessionService } from '../core/session-service.ts'
 
 /** How the suite gets at a store. Only `open` and `reset` are required. */
 export interface StoreHarness {

@@ -1,0 +1,180 @@
+/** Compaction: asks a trigger and a strategy, and commits what is safe of the answer as a boundary. */
+
+import { invalidArgument, isSessionError, SessionError } from './errors.ts'
+import { prepareEvent } from './event-input.ts'
+import { formatEvent } from './format-event.ts'
+import { randomId } from './identifiers.ts'
+import { messageText } from './message.ts'
+import { rangesOf } from './seq-ranges.ts'
+import type { EventInput, SessionEvent } from './session.ts'
+import type { SessionRecord, SessionRepository } from './session-repository.ts'
+import { estimateTokens } from './token-estimate.ts'
+import type { TokenEstimator } from './token-estimator.ts'
+import { keepSafely } from './turns.ts'
+
+/** Whether it is time to compact the view. */
+export type CompactionTrigger = (view: readonly SessionEvent[]) => boolean | Promise<boolean>
+
+/** What a strategy wants the view to be. */
+export interface CompactionProposal {
+  /** New events that stand for what is archived; they come first in the view. */
+  readonly summaries: readonly Omit<EventInput, 'id' | 'sessionId' | 'synthetic'>[]
+  /** Ids of the events of the view that stay, earlier summaries included. */
+  readonly keep: Iterable<string>
+}
+
+/**
+ * Decides what stays in the view; `null`: everything. The service corrects a proposal that would break a
+ * turn (see `keepSafely`), so that a strategy need not know about tool calls.
+ */
+export type CompactionStrategy = (
+  view: readonly SessionEvent[],
+  context: { readonly signal: AbortSignal },
+) => CompactionProposal | null | Promise<CompactionProposal | null>
+
+export interface CompactOptions {
+  readonly trigger: CompactionTrigger
+  readonly strategy: CompactionStrategy
+  /** Ends the compaction, whatever the trigger and the strategy wait for. */
+  readonly signal?: AbortSignal | null | undefined
+  /** What `tokensEstimatedSaved` is counted with. Default: the built-in estimate. */
+  readonly estimateTokens?: TokenEstimator | undefined
+}
+
+export interface CompactionResult {
+  /**
+   * `compacted`; `not-triggered`: the trigger said no; `nothing-to-archive`: everything fits;
+   * `conflict`: another compaction or rewind came first; `failed`: the trigger or the strategy threw, was
+   * aborted or gave an empty summary. Only `compacted` changed anything.
+   */
+  readonly status: 'compacted' | 'not-triggered' | 'nothing-to-archive' | 'conflict' | 'failed'
+  /** What left the view, superseded summaries included. */
+  readonly archivedEvents: readonly SessionEvent[]
+  /** The view after it. */
+  readonly compactedEvents: readonly SessionEvent[]
+  /** The number of `archivedEvents`. */
+  readonly eventsRemoved: number
+  /** Estimated tokens of `archivedEvents`; what new summaries cost is not taken off. */
+  readonly tokensEstimatedSaved: number
+  /** Why it failed. */
+  readonly error?: unknown
+}
+
+/** What a compaction needs of the service. */
+export interface CompactionContext {
+  readonly repository: SessionRepository
+  readonly readView: (
+    sessionId: string,
+  ) => Promise<{ readonly session: SessionRecord; readonly events: readonly SessionEvent[] }>
+  readonly generateId: () => string | Promise<string>
+  readonly now: () => number
+}
+
+/** Runs one compaction; see `SessionService.compact`. */
+export async function compact(
+  context: CompactionContext,
+  sessionId: string,
+  options: CompactOptions,
+): Promise<CompactionResult> {
+  const { trigger, strategy } = options
+  for (const [name, value] of Object.entries({ trigger, strategy })) {
+    if (typeof value !== 'function') throw invalidArgument(name, 'must be a function')
+  }
+  const estimate = options.estimateTokens ?? estimateTokens
+  const signal = options.signal ?? new AbortController().signal
+  const { session, events: view } = await context.readView(sessionId)
+  const end = (status: CompactionResult['status'], error?: unknown): CompactionResult => ({
+    status,
+    archivedEvents: [],
+    compactedEvents: view,
+    eventsRemoved: 0,
+    tokensEstimatedSaved: 0,
+    ...(error === undefined ? {} : { error }),
+  })
+
+  try {
+    if (!(await untilAborted(signal, async () => trigger(view)))) return end('not-triggered')
+    const proposal = await untilAborted(signal, async () => strategy(view, { signal }))
+    if (proposal === null || proposal === undefined) return end('nothing-to-archive')
+    const summaries = await prepareSummaries(context, sessionId, proposal)
+    const kept = keepSafely(view, new Set(proposal.keep))
+    const archivedEvents = view.filter((event) => !kept.includes(event))
+    if (archivedEvents.length === 0) return end('nothing-to-archive')
+    let tokensEstimatedSaved = 0
+    for (const event of archivedEvents) {
+      tokensEstimatedSaved += await untilAborted(signal, async () => estimate(formatEvent(event)))
+    }
+    signal.throwIfAborted()
+
+    const keptSummaries = kept.filter((event) => event.synthetic)
+    const keptEvents = kept.filter((event) => !event.synthetic)
+    await context.repository.commit(sessionId, {
+      now: context.now(),
+      operationId: randomId(),
+      expectedBoundary: session.boundary?.id ?? null,
+      events: summaries,
+      boundary: {
+        summaries: [...keptSummaries, ...summaries].map(({ id }) => id),
+        kept: rangesOf(keptEvents.map(({ seq }) => seq)),
+        through: session.lastSeq,
+        rewound: [],
+      },
+    })
+    const { events: compactedEvents } = await context.readView(sessionId)
+    return {
+      status: 'compacted',
+      archivedEvents,
+      compactedEvents,
+      eventsRemoved: archivedEvents.length,
+      tokensEstimatedSaved,
+    }
+  } catch (error) {
+    if (isSessionError(error) && error.code === 'BOUNDARY_CONFLICT') return end('conflict')
+    if (isSessionError(error) && STORE_ERRORS.has(error.code)) throw error
+    return end('failed', error)
+  }
+}
+
+/** Failures of the store and not of the trigger or the strategy. */
+const STORE_ERRORS: ReadonlySet<string> = new Set([
+  'SESSION_NOT_FOUND',
+  'STORAGE_UNAVAILABLE',
+  'STORAGE_BLOCKED',
+  'STORAGE_OUTDATED',
+  'STORAGE_FAILED',
+  'QUOTA_EXCEEDED',
+  'CLOSED',
+])
+
+async function prepareSummaries(
+  { generateId, now }: CompactionContext,
+  sessionId: string,
+  { summaries }: CompactionProposal,
+) {
+  const time = now()
+  const prepared = []
+  for (const [index, summary] of (summaries ?? []).entries()) {
+    const path = `summaries[${index}]`
+    const { record } = prepareEvent(
+      { ...summary, sessionId, synthetic: true },
+      { sessionId, id: await generateId(), now: time, path },
+    )
+    if (messageText(summary.message).trim() === '') {
+      throw new SessionError('COMPACTION_FAILED', `${path} is empty`)
+    }
+    prepared.push(record)
+  }
+  return prepared
+}
+
+/** Runs `run`, but rejects with the signal's reason as soon as it is aborted, settled or not. */
+export async function untilAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted()
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    run()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}

@@ -1,0 +1,464 @@
+/** Makes events of messages, checks what comes in, and leaves storing to a repository. */
+
+import { type CompactionResult, compact } from './compact.ts'
+import { describeValue, invalid, invalidArgument, SessionError } from './errors.ts'
+import { EventFilter, type EventFilterInput, type EventFilterJson } from './event-filter.ts'
+import { checkBatchSize, decodeEvent, erasedBody, prepareEvent } from './event-input.ts'
+import { follow } from './follow.ts'
+import { checkId, isBlank, randomId } from './identifiers.ts'
+import { checkInstant } from './instant.ts'
+import { type JsonObject, toStoredObject } from './json.ts'
+import type { Message } from './message.ts'
+import { clearView, rewind } from './rewind.ts'
+import type { EventInput, Session, SessionEvent, TimeToLive } from './session.ts'
+import { checkMetadataSize, isExpired, listTime, requireSession } from './session-record.ts'
+import type {
+  EventView,
+  ReadAnswer,
+  SessionRecord,
+  SessionRepository,
+} from './session-repository.ts'
+import {
+  type CreateSessionOptions,
+  type DamageReport,
+  DEFAULT_TIME_TO_LIVE,
+  type SessionService,
+  type SessionServiceOptions,
+} from './session-service.ts'
+import { exportLines, isSameLog, parseSession, replaySession } from './transfer.ts'
+
+/** A service over a repository of one's own; the stores of turnlog come with factories that call this. */
+export function createSessionService<M extends Message = Message>(
+  repository: SessionRepository,
+  options: SessionServiceOptions = {},
+): SessionService<M> {
+  const clock = options.now ?? Date.now
+  const generateId = options.generateId ?? randomId
+  const onDamage = options.onDamage ?? warnOfDamage
+  const defaultUserId = isGiven(options.defaultUserId)
+    ? checkId(options.defaultUserId, 'defaultUserId')
+    : null
+  const defaultTimeToLive = checkTimeToLive(options.timeToLive, DEFAULT_TIME_TO_LIVE)
+
+  const now = (): number => checkInstant(clock(), 'now')
+
+  const userOf = (userId: unknown): string => {
+    if (isGiven(userId)) return checkId(userId, 'userId')
+    if (defaultUserId === null) {
+      throw invalidArgument('userId', 'is required: give one, or the service a defaultUserId')
+    }
+    return defaultUserId
+  }
+
+  const store = async (input: CreateSessionOptions | null | undefined) => {
+    const request = checkOptions(input, 'options')
+    const userId = userOf(request.userId)
+    const timeToLive = checkTimeToLive(request.timeToLive, defaultTimeToLive)
+    const metadata = encodeMetadata(request.metadata)
+    const given = request.id
+    const isIdGiven = isGiven(given) && !(typeof given === 'string' && isBlank(given))
+    const id = checkId(isIdGiven ? given : await generateId(), 'id')
+    const time = now()
+    const lifetime = typeof timeToLive === 'object' ? timeToLive?.sliding : timeToLive
+    return repository.createSession(
+      {
+        id,
+        userId,
+        createdAt: time,
+        expiresAt: isGiven(lifetime) ? time + lifetime : null,
+        slidingTimeToLive: typeof timeToLive === 'object' ? (timeToLive?.sliding ?? null) : null,
+        metadata,
+        lastSeq: 0,
+        version: 0,
+        lastEventAt: null,
+        latestTimestamp: null,
+        boundary: null,
+      },
+      { now: time },
+    )
+  }
+
+  const append = async (
+    sessionId: string,
+    inputs: readonly EventInput<M>[],
+    expectedVersion?: number | null,
+  ): Promise<readonly SessionEvent<M>[]> => {
+    const id = checkId(sessionId, 'sessionId')
+    if (!Array.isArray(inputs)) {
+      throw invalidArgument('events', `must be an array, not ${describeValue(inputs)}`)
+    }
+    if (isGiven(expectedVersion)) checkInteger(expectedVersion, 'expectedVersion', 0)
+    const single = inputs.length === 1
+    const prepared = []
+    for (const [index, input] of inputs.entries()) {
+      const path = single ? '' : `events[${index}]`
+      if (typeof input !== 'object' || input === null) {
+        throw invalid(
+          'INVALID_EVENT',
+          path || 'event',
+          `must be an object, not ${describeValue(input)}`,
+        )
+      }
+      // Awaited before the commit: nothing of the user's may run inside a storage transaction.
+      const eventId = isGiven(input.id) ? input.id : await generateId()
+      prepared.push(prepareEvent(input, { sessionId: id, id: eventId, now: now(), path }))
+    }
+    checkBatchSize(prepared)
+    const { events } = await repository.commit(id, {
+      now: now(),
+      events: prepared.map(({ record }) => record),
+      expectedVersion: expectedVersion ?? undefined,
+    })
+    return decode(id, events)
+  }
+
+  const decode = (sessionId: string, events: readonly EventView[]): SessionEvent<M>[] => {
+    const decoded: SessionEvent<M>[] = []
+    for (const event of events) {
+      const result = decodeEvent<M>(sessionId, event)
+      if (result !== null) decoded.push(result)
+      else onDamage({ sessionId, seq: event.seq, reason: 'the message is not readable' })
+    }
+    return decoded
+  }
+
+  /** The events of an answer and of those that follow it. */
+  async function* decodeAnswers(
+    sessionId: string,
+    filter: EventFilterJson,
+    first: ReadAnswer,
+  ): AsyncGenerator<SessionEvent<M>[]> {
+    for (let answer = first; ; ) {
+      for (const damage of answer.damage) onDamage({ sessionId, ...damage })
+      yield decode(sessionId, answer.events)
+      if (answer.next === null) return
+      answer = await repository.readEvents(sessionId, { now: now(), filter, cursor: answer.next })
+    }
+  }
+
+  async function* read(sessionId: string, filter: EventFilter, afterSeq?: number) {
+    const json = filter.toJSON()
+    const answer = await repository.readEvents(sessionId, { now: now(), filter: json, afterSeq })
+    yield* decodeAnswers(sessionId, json, answer)
+  }
+
+  const getEvents = async (sessionId: string, filter?: EventFilterInput | null) => {
+    const id = checkId(sessionId, 'sessionId')
+    const events: SessionEvent<M>[] = []
+    for await (const portion of read(id, EventFilter.of(filter ?? {}))) {
+      // Not push(...portion): arguments are limited.
+      for (const event of portion) events.push(event)
+    }
+    return events
+  }
+
+  const context = { repository, now, generateId }
+  const compactions = new Map<string, Promise<CompactionResult>>()
+  const subscriptions = new Set<() => void>()
+
+  const readView = async (sessionId: string) => {
+    const filter = EventFilter.active().toJSON()
+    const answer = await repository.readEvents(sessionId, { now: now(), filter })
+    const events: SessionEvent<M>[] = []
+    for await (const portion of decodeAnswers(sessionId, filter, answer)) events.push(...portion)
+    return { session: answer.session, events }
+  }
+
+  return {
+    async create(request) {
+      const { session, created } = await store(request)
+      if (!created) throw sessionExists(session.id)
+      return toSession(session)
+    },
+
+    async findOrCreate(request) {
+      const { session } = await store(request)
+      const userId = userOf(request?.userId)
+      if (session.userId !== userId) throw notOwner(session.id, userId)
+      return toSession(session)
+    },
+
+    async findById(sessionId) {
+      const id = checkId(sessionId, 'sessionId')
+      const session = await repository.findSession(id, { now: now() })
+      return session === null ? null : toSession(session)
+    },
+
+    async update(sessionId, change) {
+      const id = checkId(sessionId, 'sessionId')
+      const { metadata, expiresAt } = checkOptions(change, 'change')
+      return toSession(
+        await repository.updateSession(id, {
+          now: now(),
+          metadata: isGiven(metadata) ? encodeMetadata(metadata) : undefined,
+          expiresAt: isGiven(expiresAt) ? checkInstant(expiresAt, 'expiresAt') : expiresAt,
+        }),
+      )
+    },
+
+    async listSessions(request) {
+      const { userId, order, limit, cursor } = checkOptions(request, 'options')
+      const user = userOf(userId)
+      if (isGiven(order) && order !== 'recent' && order !== 'created') {
+        throw invalidArgument('order', `must be 'recent' or 'created', not ${describeValue(order)}`)
+      }
+      const size = checkInteger(limit ?? 50, 'limit', 1, 1000)
+      const by = order ?? 'recent'
+      const records = await repository.listSessions({
+        now: now(),
+        userId: user,
+        order: by,
+        limit: size + 1,
+        after: isGiven(cursor) ? decodeCursor(cursor) : undefined,
+      })
+      const page = records.slice(0, size)
+      const last = page.at(-1)
+      return {
+        sessions: page.map(toSession),
+        cursor: records.length > size && last !== undefined ? encodeCursor(last, by) : null,
+      }
+    },
+
+    async delete(sessionId) {
+      return repository.deleteSession(checkId(sessionId, 'sessionId'))
+    },
+
+    async deleteUser(userId) {
+      return repository.deleteUser(checkId(userId, 'userId'))
+    },
+
+    async deleteExpiredSessions(request) {
+      const { before } = checkOptions(request, 'options')
+      return repository.deleteExpiredSessions(
+        isGiven(before) ? checkInstant(before, 'before') : now(),
+      )
+    },
+
+    async appendEvent(sessionId, event) {
+      return first(await append(sessionId, [event]), sessionId)
+    },
+
+    async appendEvents(sessionId, events, request) {
+      return append(sessionId, events, checkOptions(request, 'options').expectedVersion)
+    },
+
+    async appendMessage(sessionId, message, rest) {
+      return first(await append(sessionId, [{ ...checkOptions(rest, 'rest'), message }]), sessionId)
+    },
+
+    getEvents,
+
+    async getMessages(sessionId, filter) {
+      return (await getEvents(sessionId, filter)).map((event) => event.message)
+    },
+
+    async *iterateEvents(sessionId, filter, request) {
+      const id = checkId(sessionId, 'sessionId')
+      const { afterSeq } = checkOptions(request, 'options')
+      if (isGiven(afterSeq)) checkInteger(afterSeq, 'afterSeq', 0)
+      for await (const portion of read(id, EventFilter.of(filter ?? {}), afterSeq ?? undefined)) {
+        yield* portion
+      }
+    },
+
+    async getEventVersion(sessionId) {
+      const id = checkId(sessionId, 'sessionId')
+      return (await repository.findSession(id, { now: now() }))?.version ?? 0
+    },
+
+    async compact(sessionId, request) {
+      const id = checkId(sessionId, 'sessionId')
+      const running = compactions.get(id)
+      if (running !== undefined) return running
+      const started = compact({ ...context, readView }, id, request).finally(() =>
+        compactions.delete(id),
+      )
+      compactions.set(id, started)
+      return started
+    },
+
+    async rewind(sessionId, target) {
+      return rewind(context, checkId(sessionId, 'sessionId'), target)
+    },
+
+    async clearView(sessionId) {
+      return clearView(context, checkId(sessionId, 'sessionId'))
+    },
+
+    async subscribe(sessionId, listener, request) {
+      const id = checkId(sessionId, 'sessionId')
+      const given = checkOptions(request, 'options')
+      if (isGiven(given.afterSeq)) checkInteger(given.afterSeq, 'afterSeq', 0)
+      if (isGiven(given.pollInterval)) checkInteger(given.pollInterval, 'pollInterval', 1)
+      const readAfter = (_: string, seq: number) => read(id, EventFilter.all(), seq)
+      const stop = await follow<M>({ repository, now, readAfter }, id, listener, given)
+      subscriptions.add(stop)
+      return () => {
+        stop()
+        subscriptions.delete(stop)
+      }
+    },
+
+    async *exportSession(sessionId) {
+      const id = checkId(sessionId, 'sessionId')
+      const filter = EventFilter.all().toJSON()
+      const answer = await repository.readEvents(id, { now: now(), filter })
+      yield* exportLines(context, id, answer.session, decodeAnswers(id, filter, answer))
+    },
+
+    async importSession(input, request) {
+      const given = checkOptions(request, 'options')
+      const { session: parsed, steps } = await parseSession(input)
+      const id = isGiven(given.sessionId) ? checkId(given.sessionId, 'sessionId') : parsed.id
+      const userId = isGiven(given.userId)
+        ? checkId(given.userId, 'userId')
+        : (defaultUserId ?? parsed.userId)
+      const time = now()
+      if (isExpired(parsed, time)) {
+        throw new SessionError('INVALID_IMPORT', `session "${parsed.id}" has expired`)
+      }
+      const { session, created } = await repository.createSession(
+        { ...parsed, id: checkId(id, 'id'), userId: checkId(userId, 'userId') },
+        { now: time },
+      )
+      if (session.userId !== userId) throw notOwner(id, userId)
+      if (!created && !(await isSameLog(context, id, steps, read(id, EventFilter.all())))) {
+        throw sessionExists(id)
+      }
+      try {
+        await replaySession(context, id, steps)
+      } catch (error) {
+        if (created) await repository.deleteSession(id)
+        throw error
+      }
+      return toSession(requireSession(id, await repository.findSession(id, { now: now() }), now()))
+    },
+
+    async eraseEvent(sessionId, eventId) {
+      const id = checkId(sessionId, 'sessionId')
+      const target = checkId(eventId, 'eventId')
+      const event = await repository.findEvent(id, target, { now: now() })
+      const erased =
+        event !== null &&
+        (await repository.eraseEvent(id, target, { now: now(), body: erasedBody(event) }))
+      if (!erased) {
+        throw new SessionError('EVENT_NOT_FOUND', `event "${target}" is not in session "${id}"`, {
+          details: { sessionId: id, eventId: target },
+        })
+      }
+    },
+
+    async close() {
+      for (const stop of subscriptions) stop()
+      await repository.close()
+    },
+  }
+}
+
+function toSession(record: SessionRecord): Session {
+  return {
+    id: record.id,
+    userId: record.userId,
+    createdAt: new Date(record.createdAt),
+    expiresAt: record.expiresAt === null ? null : new Date(record.expiresAt),
+    metadata: JSON.parse(record.metadata) as JsonObject,
+    eventCount: record.lastSeq,
+    lastEventAt: record.lastEventAt === null ? null : new Date(record.lastEventAt),
+  }
+}
+
+function sessionExists(sessionId: string): SessionError {
+  return new SessionError('SESSION_EXISTS', `session "${sessionId}" exists already`, {
+    details: { sessionId },
+  })
+}
+
+function notOwner(sessionId: string, userId: string): SessionError {
+  return new SessionError(
+    'NOT_OWNER',
+    `session "${sessionId}" does not belong to user "${userId}"`,
+    {
+      details: { sessionId, userId },
+    },
+  )
+}
+
+function first<T>(items: readonly T[], sessionId: string): T {
+  const [item] = items
+  if (item === undefined) {
+    throw new SessionError(
+      'STORAGE_FAILED',
+      `the stored event of session "${sessionId}" is damaged`,
+    )
+  }
+  return item
+}
+
+function encodeMetadata(metadata: Readonly<Record<string, unknown>> | null | undefined): string {
+  try {
+    return checkMetadataSize(JSON.stringify(toStoredObject(metadata ?? {}, 'metadata')))
+  } catch (error) {
+    if (!(error instanceof SessionError)) throw error
+    throw new SessionError('INVALID_ARGUMENT', error.message, {
+      cause: error,
+      details: error.details,
+    })
+  }
+}
+
+function encodeCursor(record: SessionRecord, order: 'recent' | 'created'): string {
+  return `${listTime(record, order)}.${record.number}`
+}
+
+function decodeCursor(cursor: string): { time: number; number: number } {
+  const match = typeof cursor === 'string' ? /^(-?\d{1,16})\.(\d{1,16})$/.exec(cursor) : null
+  if (match === null) throw invalidArgument('cursor', 'is not one that listSessions gave')
+  return { time: Number(match[1]), number: Number(match[2]) }
+}
+
+function checkTimeToLive(value: unknown, fallback: TimeToLive): TimeToLive {
+  if (value === undefined) return fallback
+  if (value === null) return null
+  const milliseconds = typeof value === 'object' ? (value as { sliding?: unknown }).sliding : value
+  if (typeof milliseconds !== 'number' || !(Math.abs(milliseconds) <= 1e15)) {
+    throw invalidArgument(
+      'timeToLive',
+      `must be milliseconds, { sliding: milliseconds } or null, not ${describeValue(value)}`,
+    )
+  }
+  return typeof value === 'object'
+    ? { sliding: Math.trunc(milliseconds) }
+    : Math.trunc(milliseconds)
+}
+
+function checkInteger(
+  value: unknown,
+  field: string,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
+  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
+    throw invalidArgument(
+      field,
+      `must be an integer from ${least} to ${most}, not ${describeValue(value)}`,
+    )
+  }
+  return value as number
+}
+
+function checkOptions<T extends object>(options: T | null | undefined, field: string): Partial<T> {
+  if (options === null || options === undefined) return {}
+  if (typeof options !== 'object' || Array.isArray(options)) {
+    throw invalidArgument(field, `must be an object, not ${describeValue(options)}`)
+  }
+  return options
+}
+
+function isGiven<T>(value: T): value is NonNullable<T> {
+  return value !== null && value !== undefined
+}
+
+function warnOfDamage({ sessionId, seq, reason }: DamageReport): void {
+  // biome-ignore lint/suspicious/noConsole: the documented default; damage must not pass unnoticed
+  console.warn(`turnlog: event ${seq} of session "${sessionId}" cannot be read: ${reason}`)
+}

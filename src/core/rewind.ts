@@ -1,0 +1,145 @@
+/** Edits of the view by a boundary: rewind for editing and regenerating, and clearing it. */
+
+import { viewRanges } from './boundary.ts'
+import { invalidArgument, isSessionError, SessionError } from './errors.ts'
+import { EventFilter } from './event-filter.ts'
+import { checkId, randomId } from './identifiers.ts'
+import {
+  countRanges,
+  normalizeRanges,
+  rangesInclude,
+  type SeqRange,
+  subtractRanges,
+  uniteRanges,
+} from './seq-ranges.ts'
+import { requireSession } from './session-record.ts'
+import type { NewBoundary, SessionRecord, SessionRepository } from './session-repository.ts'
+
+/** From where on events leave the view: the named one included (`before`) or kept (`after`). */
+export type RewindTarget =
+  | { readonly before: string; readonly after?: undefined }
+  | { readonly after: string; readonly before?: undefined }
+
+interface EditContext {
+  readonly repository: SessionRepository
+  readonly now: () => number
+}
+
+/** See `SessionService.rewind`. */
+export async function rewind(
+  context: EditContext,
+  sessionId: string,
+  target: RewindTarget,
+): Promise<number> {
+  const { before, after } = target ?? {}
+  if ((typeof before === 'string') === (typeof after === 'string')) {
+    throw invalidArgument('target', 'must be { before: eventId } or { after: eventId }')
+  }
+  const eventId = checkId(before ?? after, before === undefined ? 'after' : 'before')
+  return editView(context, sessionId, async (session) => {
+    const event = await context.repository.findEvent(sessionId, eventId, { now: context.now() })
+    if (event === null) {
+      throw new SessionError(
+        'EVENT_NOT_FOUND',
+        `event "${eventId}" is not in session "${sessionId}"`,
+        {
+          details: { sessionId, eventId },
+        },
+      )
+    }
+    if (event.rewound) {
+      throw invalidArgument('target', `"${eventId}" was itself taken out by an earlier rewind`)
+    }
+    // An archived event: the view of the moment when it was appended.
+    const [boundary = null] = event.archived
+      ? await context.repository.readBoundaries(sessionId, {
+          now: context.now(),
+          beforeSeq: event.seq,
+        })
+      : [session.boundary]
+    const view = viewRanges(boundary, event.archived ? event.seq : session.lastSeq)
+    const remaining = cutView(view, event.seq, after !== undefined)
+    const rewound = session.boundary?.rewound ?? []
+    const summaries = remaining.filter(([seq]) => {
+      return boundary?.summaries.includes(seq) === true && !rangesInclude(rewound, seq)
+    })
+    const kept = normalizeRanges(remaining)
+    const current = normalizeRanges(viewRanges(session.boundary, session.lastSeq))
+    const from = after === undefined ? event.seq : event.seq + 1
+    return {
+      summaries: await idsOf(context, sessionId, summaries),
+      kept,
+      rewound: subtractRanges(uniteRanges(current, [[from, session.lastSeq]]), kept),
+    }
+  })
+}
+
+/** See `SessionService.clearView`. */
+export async function clearView(context: EditContext, sessionId: string): Promise<number> {
+  return editView(context, sessionId, async () => ({ summaries: [], kept: [], rewound: [] }))
+}
+
+/** How often an edit is tried when compactions or edits of others keep coming first. */
+const ATTEMPTS = 8
+
+/** Commits the boundary that `edit` makes of the session as it is; gives how many events left the view. */
+async function editView(
+  { repository, now }: EditContext,
+  sessionId: string,
+  edit: (session: SessionRecord) => Promise<Omit<NewBoundary, 'through'>>,
+): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await repository.findSession(sessionId, { now: now() })
+    const session = requireSession(sessionId, found, now())
+    const boundary = await edit(session)
+    const view = normalizeRanges(viewRanges(session.boundary, session.lastSeq))
+    const removed = countRanges(subtractRanges(view, boundary.kept))
+    if (removed === 0 && countRanges(boundary.kept) === countRanges(view)) return 0
+    try {
+      await repository.commit(sessionId, {
+        now: now(),
+        operationId: randomId(),
+        expectedBoundary: session.boundary?.id ?? null,
+        events: [],
+        boundary: { ...boundary, through: session.lastSeq },
+      })
+      return removed
+    } catch (error) {
+      const retry = isSessionError(error) && error.code === 'BOUNDARY_CONFLICT'
+      if (!retry || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+/** The part of a view up to the event at `seq`, with it or without. */
+function cutView(view: readonly SeqRange[], seq: number, inclusive: boolean): readonly SeqRange[] {
+  const result: SeqRange[] = []
+  for (const [first, last] of view) {
+    if (seq < first || seq > last) result.push([first, last])
+    else {
+      const end = inclusive ? seq : seq - 1
+      if (first <= end) result.push([first, end])
+      break
+    }
+  }
+  return result
+}
+
+/** The ids of a few events by `seq`. */
+async function idsOf(
+  { repository, now }: EditContext,
+  sessionId: string,
+  ranges: readonly SeqRange[],
+): Promise<readonly string[]> {
+  const filter = EventFilter.of({ pageSize: 1 }).toJSON()
+  const ids: string[] = []
+  for (const [seq] of ranges) {
+    const { events } = await repository.readEvents(sessionId, {
+      now: now(),
+      filter,
+      afterSeq: seq - 1,
+    })
+    for (const event of events) if (event.seq === seq) ids.push(event.id)
+  }
+  return ids
+}

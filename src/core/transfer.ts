@@ -1,0 +1,321 @@
+/**
+ * Export and import of a session as JSON Lines: a line for the session, then its events and boundaries
+ * in the order in which they came about, then a line that counts them.
+ */
+
+import { SessionError } from './errors.ts'
+import { MAX_BATCH_BYTES, type PreparedEvent, prepareEvent } from './event-input.ts'
+import { toEpochMilliseconds } from './instant.ts'
+import { type JsonObject, toStoredObject } from './json.ts'
+import type { Message } from './message.ts'
+import type { SeqRanges } from './seq-ranges.ts'
+import type { EventInput, SessionEvent } from './session.ts'
+import type { Boundary, SessionRecord, SessionRepository } from './session-repository.ts'
+
+const FORMAT = 1
+
+/** Text in pieces of any size: a string, or what a file or a response is read as. */
+export type TextInput = string | Iterable<string> | AsyncIterable<string>
+
+export interface ImportOptions {
+  /** Store the session under another id. Default: the id in the file. */
+  readonly sessionId?: string | null | undefined
+  /** Whose session it becomes. Default: the service's `defaultUserId`, else the user in the file. */
+  readonly userId?: string | null | undefined
+}
+
+interface TransferContext {
+  readonly repository: SessionRepository
+  readonly now: () => number
+}
+
+/** The lines of a session, each with its line feed. */
+export async function* exportLines(
+  { repository, now }: TransferContext,
+  sessionId: string,
+  session: SessionRecord,
+  portions: AsyncIterable<readonly SessionEvent[]>,
+): AsyncGenerator<string> {
+  const boundaries = [...(await repository.readBoundaries(sessionId, { now: now() }))].filter(
+    ({ position }) => position <= session.lastSeq,
+  )
+  yield line({
+    type: 'session',
+    turnlog: FORMAT,
+    id: session.id,
+    userId: session.userId,
+    createdAt: session.createdAt,
+    expiresAt: session.expiresAt,
+    slidingTimeToLive: session.slidingTimeToLive,
+    metadata: JSON.parse(session.metadata),
+  })
+  let seq = 0
+  let exported = 0
+  function* boundariesBefore(next: number): Generator<string> {
+    for (let boundary = boundaries[exported]; boundary && boundary.position < next; ) {
+      yield line({ type: 'boundary', ...boundary })
+      boundary = boundaries[++exported]
+    }
+  }
+  function* until(next: number): Generator<string> {
+    // What could not be read keeps its place: later events and the boundaries count on it.
+    while (++seq < next) {
+      yield* boundariesBefore(seq)
+      yield line(placeholder(seq))
+    }
+    yield* boundariesBefore(seq)
+  }
+  for await (const events of portions) {
+    for (const { id, timestamp, branch, synthetic, message, metadata, ...event } of events) {
+      yield* until(event.seq)
+      yield line({
+        type: 'event',
+        seq,
+        id,
+        timestamp: timestamp.getTime(),
+        branch,
+        synthetic,
+        message,
+        metadata,
+      })
+    }
+  }
+  yield* until(session.lastSeq + 1)
+  yield line({ type: 'end', events: session.lastSeq, boundaries: exported })
+}
+
+function placeholder(seq: number): object {
+  const message = { role: 'user', content: '' }
+  const metadata = { damaged: true, erased: true }
+  return {
+    type: 'event',
+    seq,
+    id: `damaged-${seq}`,
+    timestamp: 0,
+    branch: null,
+    synthetic: false,
+    message,
+    metadata,
+  }
+}
+
+function line(value: object): string {
+  return `${JSON.stringify(value)}\n`
+}
+
+/** A file that was read to its end and found whole. */
+export interface ParsedSession {
+  readonly session: Omit<SessionRecord, 'number'>
+  readonly steps: readonly ImportStep[]
+}
+
+/** Events, and the boundary that was committed with them, if it was one. */
+export interface ImportStep {
+  readonly events: readonly PreparedEvent[]
+  readonly boundary: Boundary | null
+}
+
+/**
+ * Reads a whole file, so that nothing is stored of one that breaks off.
+ *
+ * @throws SessionError `INVALID_IMPORT` naming the line.
+ */
+export async function parseSession(input: TextInput): Promise<ParsedSession> {
+  let session: Omit<SessionRecord, 'number'> | null = null
+  const steps: ImportStep[] = []
+  const ids = new Set<string>()
+  let pending: PreparedEvent[] = []
+  let seq = 0
+  let boundaries = 0
+  let ended = false
+  let number = 0
+  try {
+    for await (const text of linesOf(input)) {
+      number++
+      if (text.trim() === '') continue
+      const record = toStoredObject(JSON.parse(text), 'line')
+      expect(!ended, 'comes after the end')
+      if (record['type'] === 'session') {
+        expect(session === null, 'is a second session')
+        session = parseHead(record)
+      } else if (record['type'] === 'event') {
+        expect(session !== null, 'comes before the session')
+        const event = parseEvent(record)
+        seq++
+        expect(record['seq'] === seq, `has seq ${String(record['seq'])} in place of ${seq}`)
+        expect(!ids.has(event.record.id), `repeats the id "${event.record.id}"`)
+        ids.add(event.record.id)
+        pending.push(event)
+      } else if (record['type'] === 'boundary') {
+        const boundary = parseBoundary(record)
+        const before = pending.length - boundary.appended
+        expect(session !== null && boundary.position === seq, 'is a boundary at another place')
+        expect(before >= 0, 'is a boundary with more events than there are')
+        boundaries++
+        steps.push({ events: pending.slice(0, before), boundary: null })
+        steps.push({ events: pending.slice(before), boundary })
+        pending = []
+      } else {
+        expect(record['type'] === 'end', 'is of an unknown type')
+        expect(record['events'] === seq, `counts ${String(record['events'])} events, not ${seq}`)
+        expect(record['boundaries'] === boundaries, 'counts the boundaries otherwise')
+        ended = true
+      }
+    }
+    number++
+    expect(session !== null && ended, 'is missing: the file breaks off')
+    steps.push({ events: pending, boundary: null })
+  } catch (error) {
+    throw new SessionError(
+      'INVALID_IMPORT',
+      `line ${number} ${error instanceof SessionError ? error.message : `is not readable: ${String(error)}`}`,
+      { cause: error, details: { line: number } },
+    )
+  }
+  return { session: session as Omit<SessionRecord, 'number'>, steps }
+}
+
+function expect(condition: boolean, problem: string): asserts condition {
+  if (!condition) throw new SessionError('INVALID_IMPORT', problem)
+}
+
+function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
+  const { turnlog, id, userId, createdAt, expiresAt, slidingTimeToLive } = record
+  expect(turnlog === FORMAT, `is of format ${String(turnlog)}; this version reads ${FORMAT}`)
+  expect(typeof id === 'string' && typeof userId === 'string', 'lacks an id or a user id')
+  expect(isTime(createdAt) && (expiresAt === null || isTime(expiresAt)), 'has no valid times')
+  expect(slidingTimeToLive === null || isTime(slidingTimeToLive), 'has no valid lifetime')
+  return {
+    id,
+    userId,
+    createdAt,
+    expiresAt,
+    slidingTimeToLive,
+    metadata: JSON.stringify(toStoredObject(record['metadata'], 'metadata')),
+    lastSeq: 0,
+    version: 0,
+    lastEventAt: null,
+    latestTimestamp: null,
+    boundary: null,
+  }
+}
+
+function isTime(value: unknown): value is number {
+  return typeof value === 'number' && toEpochMilliseconds(value) === value
+}
+
+function parseEvent(record: JsonObject): PreparedEvent {
+  const { id, timestamp, branch, synthetic, message, metadata } = record as JsonObject & EventInput
+  expect(typeof id === 'string' && isTime(timestamp), 'lacks an id or a timestamp')
+  return prepareEvent(
+    { message: message as Message, metadata, branch, synthetic, timestamp },
+    { sessionId: '', id, now: 0, path: 'event' },
+  )
+}
+
+function parseBoundary(record: JsonObject): Boundary {
+  const { id, position, summaries, kept, rewound, appended, createdAt } = record
+  expect(typeof id === 'string' && isTime(createdAt), 'lacks an id or a time')
+  expect(Number.isSafeInteger(position) && (position as number) >= 0, 'has no valid position')
+  expect(Number.isSafeInteger(appended) && (appended as number) >= 0, 'has no valid count')
+  const isSeq = (seq: unknown) =>
+    Number.isSafeInteger(seq) && (seq as number) >= 1 && (seq as number) <= (position as number)
+  expect(Array.isArray(summaries) && summaries.every(isSeq), 'has no valid summaries')
+  for (const ranges of [kept, rewound]) {
+    expect(
+      Array.isArray(ranges) &&
+        ranges.every((range) => Array.isArray(range) && range.length === 2 && range.every(isSeq)),
+      'has no valid ranges',
+    )
+  }
+  return {
+    id,
+    position: position as number,
+    summaries: summaries as number[],
+    kept: kept as unknown as SeqRanges,
+    rewound: rewound as unknown as SeqRanges,
+    appended: appended as number,
+    createdAt,
+  }
+}
+
+async function* linesOf(input: TextInput): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of typeof input === 'string' ? [input] : input) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}
+
+/** How many events go into one commit. */
+const IMPORT_BATCH = 1000
+
+/**
+ * Replays a parsed session in the order in which it came about. Every step is idempotent by its ids, so
+ * that an import that was interrupted can be repeated.
+ */
+export async function replaySession(
+  { repository, now }: TransferContext,
+  sessionId: string,
+  steps: readonly ImportStep[],
+): Promise<void> {
+  const ids = steps.flatMap(({ events }) => events.map(({ record }) => record.id))
+  for (const { events, boundary } of steps) {
+    if (boundary === null) {
+      for (const batch of batches(events)) {
+        await repository.commit(sessionId, {
+          now: now(),
+          events: batch.map(({ record }) => record),
+        })
+      }
+      continue
+    }
+    await repository.commit(sessionId, {
+      now: now(),
+      operationId: boundary.id,
+      events: events.map(({ record }) => record),
+      boundary: {
+        summaries: boundary.summaries.map((seq) => ids[seq - 1] as string),
+        kept: boundary.kept,
+        through: boundary.position - events.length,
+        rewound: boundary.rewound,
+      },
+    })
+  }
+}
+
+function* batches(events: readonly PreparedEvent[]): Generator<readonly PreparedEvent[]> {
+  let batch: PreparedEvent[] = []
+  let bytes = 0
+  for (const event of events) {
+    if (batch.length >= IMPORT_BATCH || bytes + event.bytes > MAX_BATCH_BYTES) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(event)
+    bytes += event.bytes
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Whether the stored log and the file are the same up to the end of the shorter one. */
+export async function isSameLog(
+  { repository, now }: TransferContext,
+  sessionId: string,
+  steps: readonly ImportStep[],
+  portions: AsyncIterable<readonly SessionEvent[]>,
+): Promise<boolean> {
+  const ids = steps.flatMap(({ events }) => events.map(({ record }) => record.id))
+  const boundaryIds = steps.flatMap(({ boundary }) => (boundary === null ? [] : [boundary.id]))
+  const stored = await repository.readBoundaries(sessionId, { now: now() })
+  if (stored.some(({ id }, index) => index < boundaryIds.length && id !== boundaryIds[index])) {
+    return false
+  }
+  for await (const events of portions) {
+    if (events.some(({ seq, id }) => seq <= ids.length && id !== ids[seq - 1])) return false
+  }
+  return true
+}
