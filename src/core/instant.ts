@@ -8,7 +8,9 @@ export type InstantInput = Date | number | string
 /** The largest distance from 1970 that a `Date` holds, in milliseconds (ECMAScript's time range). */
 const MAX_TIME = 8.64e15
 
-const ISO = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|([+-])(\d\d):(\d\d))$/i
+/** Years beyond 9999 as JavaScript writes them, so that every Date comes back from its own JSON. */
+const ISO =
+  /^(\d{4}|[+-]\d{6})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(Z|([+-])(\d\d):(\d\d))$/i
 
 /**
  * Epoch milliseconds of an instant, or `null` when it is none: a date without time or zone, a day
@@ -49,7 +51,7 @@ export function checkInstant(
 
 function parseIso(text: string): number | null {
   const match = ISO.exec(text)
-  if (match === null) return null
+  if (match === null || match[1] === '-000000') return null
   const [year = 0, month = 0, day, hour = 0, minute = 0, second = 0] = match.slice(1, 7).map(Number)
   const [fraction = '', sign, hours, minutes] = [match[7], match[9], match[10], match[11]]
   const [offsetHours, offsetMinutes] = [Number(hours ?? 0), Number(minutes ?? 0)]
