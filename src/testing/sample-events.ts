@@ -1,5 +1,6 @@
 /** Events for the cases of the contract suite. */
 
+import { EventFilter, type EventFilterJson } from '../core/event-filter.ts'
 import { encodeBody } from '../core/event-input.ts'
 import type { Message } from '../core/message.ts'
 import type { SeqRange } from '../core/seq-ranges.ts'
@@ -90,3 +91,6 @@ export function seqsOf(events: readonly { readonly seq: number }[]): number[] {
 export function numbers(first: number, last: number): number[] {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
 }
+
+/** The filter of all events, as it crosses the seam. */
+export const ALL_EVENTS: EventFilterJson = EventFilter.all().toJSON()

@@ -1,9 +1,8 @@
 /** One case of the contract suite: what it needs from a store, and how it is run. */
 
-import type { SessionRepository } from '../core/session-repository.ts'
-import type { SessionServiceOptions } from '../core/session-service.ts'
 import { createSessionService } from '../core/create-session-service.ts'
-import type { SessionService } from '../core/session-service.ts'
+import type { SessionRepository } from '../core/session-repository.ts'
+import type { SessionService, SessionServiceOptions } from '../core/session-service.ts'
 
 /** How the suite gets at a store. Only `open` and `reset` are required. */
 export interface StoreHarness {

@@ -1,10 +1,50 @@
 /** The contract of a store as a list of cases, and its registration with a test framework. */
 
 import { appendingCases } from './cases/appending.ts'
+import { boundaryCases } from './cases/boundaries.ts'
+import { closingCases } from './cases/closing.ts'
+import { damageCases } from './cases/damage.ts'
+import { deletingCases } from './cases/deleting.ts'
+import { durabilityCases } from './cases/durability.ts'
+import { erasingCases } from './cases/erasing.ts'
+import { identifierCases } from './cases/identifiers.ts'
+import { largeEventCases } from './cases/large-events.ts'
+import { lifetimeCases } from './cases/lifetime.ts'
+import { listingCases } from './cases/listing.ts'
+import { matchingCases } from './cases/matching.ts'
+import { readingCases } from './cases/reading.ts'
+import { recallingCases } from './cases/recalling.ts'
+import { rewindingCases } from './cases/rewinding.ts'
+import { sessionCases } from './cases/sessions.ts'
+import { storedFormCases } from './cases/stored-form.ts'
+import { timeRangeCases } from './cases/time-ranges.ts'
+import { versionCases } from './cases/versions.ts'
+import { watchingCases } from './cases/watching.ts'
 import { reasonToSkip, runStoreCase, type StoreCase, type StoreHarness } from './store-case.ts'
 
 /** Everything that a store has to do. */
-export const storeContract: readonly StoreCase[] = [...appendingCases]
+export const storeContract: readonly StoreCase[] = [
+  ...sessionCases,
+  ...lifetimeCases,
+  ...listingCases,
+  ...deletingCases,
+  ...appendingCases,
+  ...versionCases,
+  ...identifierCases,
+  ...largeEventCases,
+  ...storedFormCases,
+  ...boundaryCases,
+  ...rewindingCases,
+  ...readingCases,
+  ...matchingCases,
+  ...timeRangeCases,
+  ...erasingCases,
+  ...recallingCases,
+  ...damageCases,
+  ...watchingCases,
+  ...closingCases,
+  ...durabilityCases,
+]
 
 /** The two functions of Vitest, Jest or `node:test`. */
 export interface TestFramework {
