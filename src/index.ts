@@ -69,6 +69,23 @@ export type { TokenEstimator } from './core/token-estimator.ts'
 export type { ImportOptions, TextInput } from './core/transfer.ts'
 export { countTurns, keepSafely, startsTurn } from './core/turns.ts'
 export {
+  allMessages,
+  byMessageType,
+  containsText,
+  type MessageFilter,
+  messageFilter,
+  skipEmptyMessages,
+} from './memory/message-filter.ts'
+export {
+  type BeginOptions,
+  createSessionMemory,
+  type EndResult,
+  type MemoryRun,
+  type SessionMemory,
+  type SessionMemoryOptions,
+  type SystemMessage,
+} from './memory/session-memory.ts'
+export {
   type AgentTool,
   CONVERSATION_BRANCH,
   CONVERSATION_ID,
@@ -80,3 +97,10 @@ export {
   createSessionEventTools,
   type SessionEventToolsOptions,
 } from './tools/conversation-search.ts'
+export {
+  CROSS_SESSION_SEARCH,
+  type CrossSessionRecallToolsOptions,
+  createCrossSessionRecallTools,
+  crossSessionSearchSchema,
+  MAX_QUERY_TERMS,
+} from './tools/cross-session-search.ts'

@@ -252,6 +252,41 @@ export function createSessionService<M extends Message = Message>(
       return (await getEvents(sessionId, filter)).map((event) => event.message)
     },
 
+    async findEvent(sessionId, eventId) {
+      const id = checkId(sessionId, 'sessionId')
+      const event = await repository.findEvent(id, checkId(eventId, 'eventId'), { now: now() })
+      return event === null ? null : (decode(id, [event])[0] ?? null)
+    },
+
+    async recallEvents(given, request) {
+      const userId = userOf(checkOptions(request, 'options').userId)
+      const filter = EventFilter.of(given)
+      if (filter.lastN !== null) {
+        throw invalid(
+          'INVALID_FILTER',
+          'lastN',
+          'cannot be used across sessions; use page and pageSize',
+        )
+      }
+      const limit = filter.pageSize ?? EventFilter.DEFAULT_PAGE_SIZE
+      const start = (filter.page ?? 0) * limit
+      const events: SessionEvent<M>[] = []
+      for (let found = 0, complete = false; !complete; ) {
+        const answer = await repository.recallEvents({
+          now: now(),
+          userId,
+          filter: filter.toJSON(),
+          offset: start + found,
+          limit: limit - found,
+        })
+        for (const damage of answer.damage) onDamage(damage)
+        for (const event of answer.events) events.push(...decode(event.sessionId, [event]))
+        found += answer.events.length
+        complete = answer.complete
+      }
+      return events
+    },
+
     async *iterateEvents(sessionId, filter, request) {
       const id = checkId(sessionId, 'sessionId')
       const { afterSeq } = checkOptions(request, 'options')

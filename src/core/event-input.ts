@@ -10,8 +10,10 @@ import type { EventView, NewEventRecord } from './session-repository.ts'
 
 /** The largest event: 8 MiB of UTF-8 (a Durable Object's RPC stops at 32 MiB for all together). */
 export const MAX_EVENT_BYTES = 8 << 20
-/** The largest batch: 24 MiB of UTF-8. */
+/** The largest batch: 24 MiB of UTF-8, ids, branches and {@link ENVELOPE_BYTES} per event included. */
 export const MAX_BATCH_BYTES = 24 << 20
+/** What an event's numbers and flags count in a batch, so that no number of tiny events has no end. */
+export const ENVELOPE_BYTES = 64
 
 /** The longest branch, in UTF-16 code units: it is stored beside the event, not split like its body. */
 export const MAX_BRANCH_LENGTH = 4096
@@ -19,9 +21,10 @@ export const MAX_BRANCH_LENGTH = 4096
 /** How metadata tells a summary. */
 export const METADATA_SYNTHETIC = 'synthetic'
 
-/** An event ready to be stored, and its size in UTF-8 bytes. */
+/** An event ready to be stored. */
 export interface PreparedEvent {
   readonly record: NewEventRecord
+  /** What it counts in a batch. */
   readonly bytes: number
 }
 
@@ -91,7 +94,8 @@ export function prepareEvent(
     synthetic: isSynthetic,
     body,
   }
-  return { record, bytes }
+  const envelope = utf8Length(id) + utf8Length(record.branch ?? '') + ENVELOPE_BYTES
+  return { record, bytes: bytes + envelope }
 }
 
 /** @throws SessionError `EVENT_TOO_LARGE` */

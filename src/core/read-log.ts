@@ -40,7 +40,7 @@ export interface LogSource {
 }
 
 /** An answer ends at about this many UTF-16 units of events (Durable Object RPC stops at 32 MiB). */
-const ANSWER_UNITS = 4 << 20
+export const ANSWER_UNITS = 4 << 20
 /** What an event takes in an answer besides its texts: field names, numbers and flags. */
 const ENVELOPE_UNITS = 128
 const FIRST_BATCH = 32
@@ -223,7 +223,7 @@ async function collectNewest(
 }
 
 /** About how much of an answer an event takes. Tiny events with long ids count as well. */
-function unitsOf({ body, id, branch }: EventView): number {
+export function unitsOf({ body, id, branch }: EventView): number {
   return body.length + id.length + (branch?.length ?? 0) + ENVELOPE_UNITS
 }
 

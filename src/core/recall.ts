@@ -1,7 +1,7 @@
 /** Recall across sessions: one user's matching events of many logs, as one list by time. */
 
 import { EventFilter } from './event-filter.ts'
-import { type LogSource, visitMatches } from './read-log.ts'
+import { ANSWER_UNITS, type LogSource, unitsOf, visitMatches } from './read-log.ts'
 import type { EventView, RecallAnswer, RecallRequest, SessionRecord } from './session-repository.ts'
 
 type RecalledEvent = RecallAnswer['events'][number]
@@ -34,7 +34,17 @@ export async function recallLogs(
     damage.push(...damaged.map((item) => ({ ...item, sessionId: session.id })))
   }
   keepWanted()
-  return { events: events.slice(request.offset), damage }
+  const page = events.slice(request.offset)
+  let units = 0
+  const fitting = page.findIndex((event, index) => {
+    units += unitsOf(event)
+    return index > 0 && units > ANSWER_UNITS
+  })
+  return {
+    events: fitting < 0 ? page : page.slice(0, fitting),
+    damage,
+    complete: fitting < 0,
+  }
 }
 
 /** By timestamp, then session id, then `seq`: a total order that every store shares. */

@@ -174,6 +174,8 @@ export interface RecallRequest {
 export interface RecallAnswer {
   readonly events: readonly (EventView & { readonly sessionId: string })[]
   readonly damage: readonly (Damage & { readonly sessionId: string })[]
+  /** `false` when there is more within `limit` than fits into one answer: ask again with a greater `offset`. */
+  readonly complete: boolean
 }
 
 /** Somebody changed a session: look again. Only a hint, it may be doubled or missing. */

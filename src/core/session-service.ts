@@ -124,7 +124,19 @@ export interface SessionService<M extends Message = Message> {
     filter?: EventFilterInput | null,
   ): Promise<readonly SessionEvent<M>[]>
   /** The messages of {@link getEvents}. */
-  getMessages(sessionId: string, filter?: EventFilterInput | null): Promise<readonly M[]>
+  getMessages(sessionId: string, filter?: EventFilterInput | null): Promise<M[]>
+  /** One event by its id; `null` when the session has none such. */
+  findEvent(sessionId: string, eventId: string): Promise<SessionEvent<M> | null>
+  /**
+   * One page (default: the first 10) of the events of all unexpired sessions of a user that `filter`
+   * gives, by timestamp, then session id, then `seq`.
+   *
+   * @throws SessionError `INVALID_FILTER` for `lastN`.
+   */
+  recallEvents(
+    filter: EventFilterInput,
+    options?: { readonly userId?: string | null | undefined } | null,
+  ): Promise<readonly SessionEvent<M>[]>
   /** {@link getEvents} for a large log, in bounded memory; the log is seen as it was at the start. */
   iterateEvents(
     sessionId: string,

@@ -1,0 +1,244 @@
+/** Session memory around a model call: history in before it, what was said into the log after it. */
+
+import { readFunction } from '../compaction/options.ts'
+import type {
+  CompactionResult,
+  CompactionStrategy,
+  CompactionTrigger,
+  CompactOptions,
+} from '../core/compact.ts'
+import { invalidArgument, SessionError } from '../core/errors.ts'
+import { EventFilter, type EventFilterInput } from '../core/event-filter.ts'
+import { checkId, randomId } from '../core/identifiers.ts'
+import type { Message } from '../core/message.ts'
+import type { EventInput, Session, SessionEvent, TimeToLive } from '../core/session.ts'
+import type { SessionService } from '../core/session-service.ts'
+import { type AgentTool, CONVERSATION_BRANCH, CONVERSATION_ID } from '../tools/agent-tool.ts'
+import { createSessionEventTools } from '../tools/conversation-search.ts'
+import { createCrossSessionRecallTools } from '../tools/cross-session-search.ts'
+import { completePairs } from './complete-pairs.ts'
+import { type MessageFilter, skipEmptyMessages } from './message-filter.ts'
+
+export interface SessionMemoryOptions {
+  /** When to compact after an answer; together with `strategy` or not at all. */
+  readonly trigger?: CompactionTrigger | null | undefined
+  /** How to compact. */
+  readonly strategy?: CompactionStrategy | null | undefined
+  /** What of the active view goes into a prompt. Default: all of it. */
+  readonly filter?: EventFilterInput | undefined
+  /** Which messages are stored. Default: `skipEmptyMessages`. */
+  readonly messageFilter?: MessageFilter | undefined
+  /** The estimate that compaction results are counted with. */
+  readonly estimateTokens?: CompactOptions['estimateTokens']
+  /** Lifetime of sessions that `begin` creates. Default: the service's. */
+  readonly timeToLive?: TimeToLive | undefined
+  /** Results per page of the tools. Default 10. */
+  readonly pageSize?: number | null | undefined
+  /** Hands out `cross_session_search` over the owner's sessions as well. Default `false`. */
+  readonly crossSessionSearch?: boolean | null | undefined
+}
+
+export interface BeginOptions<M extends Message = Message> {
+  /** Created for the user when it does not exist. */
+  readonly sessionId: string
+  /** Must be the session's owner when given. Default for new sessions: the service's `defaultUserId`. */
+  readonly userId?: string | null | undefined
+  /** Merged over the memory's filter, for this call. */
+  readonly filter?: EventFilterInput | null | undefined
+  /** What the application wants to say to the model now, the history left out. */
+  readonly messages: readonly M[]
+  /** The same on a retry, and for every step of one tool loop. Default: a new one. */
+  readonly runId?: string | null | undefined
+}
+
+/** The system messages among `M`. */
+export type SystemMessage<M extends Message> = [Extract<M, { role: 'system' }>] extends [never]
+  ? M
+  : Extract<M, { role: 'system' }>
+
+/** What storing an answer led to. */
+export interface EndResult<M extends Message = Message> {
+  readonly events: readonly SessionEvent<M>[]
+  /** Only there when the memory has a trigger and a strategy. Its failure never fails an answer. */
+  readonly compaction: CompactionResult | null
+}
+
+/** One call of a model, or one loop of calls with tools. */
+export interface MemoryRun<M extends Message = Message> {
+  readonly runId: string
+  /** System messages: those of the history, then those of `begin`. */
+  readonly system: SystemMessage<M>[]
+  /** The history, then the new messages; no half of a tool exchange. */
+  readonly messages: M[]
+  /** The search tools, bound to this session and branch. */
+  readonly tools: readonly AgentTool[]
+  /** Stores the model's answer, then compacts when it is time. */
+  end(messages: readonly M[] | null | undefined): Promise<EndResult<M>>
+  /** Stores an answer as far as it came (`metadata.aborted` is `true`), without compacting. */
+  abort(partial?: readonly M[] | null | undefined): Promise<readonly SessionEvent<M>[]>
+}
+
+/** Gives a model call its memory. */
+export interface SessionMemory<M extends Message = Message> {
+  /**
+   * Reads the history and stores the last user or tool message of `messages`, before the model is
+   * called. Called again with the same `runId` and a longer list, it stores what the run has not stored
+   * yet. Events are told by run and position, never by content: an honest repetition is kept.
+   *
+   * @throws SessionError `NOT_OWNER`, `INVALID_ARGUMENT`, `INVALID_FILTER`, `INVALID_EVENT`; nothing is
+   * stored then.
+   */
+  begin(options: BeginOptions<M>): Promise<MemoryRun<M>>
+}
+
+/** @throws SessionError `INVALID_ARGUMENT` when trigger and strategy do not come together. */
+export function createSessionMemory<M extends Message = Message>(
+  service: SessionService<M>,
+  options: SessionMemoryOptions = {},
+): SessionMemory<M> {
+  const { trigger, strategy } = options
+  if (Boolean(trigger) !== Boolean(strategy)) {
+    throw invalidArgument('trigger', 'and strategy go together: give both or neither')
+  }
+  const isStored = readFunction(options.messageFilter, 'messageFilter', skipEmptyMessages)
+  if (options.filter === null)
+    throw invalidArgument('filter', 'must be an EventFilter or its options')
+  const defaultFilter = EventFilter.of(options.filter ?? {})
+  const [conversationSearch] = createSessionEventTools(service, { pageSize: options.pageSize })
+  /** Where the stored messages of a run begin, by session and run. */
+  const starts = new Map<string, number>()
+
+  const open = async (sessionId: string, userId: string | null): Promise<Session> => {
+    const found = await service.findById(sessionId)
+    const session =
+      found ??
+      (await service.findOrCreate({ id: sessionId, userId, timeToLive: options.timeToLive }))
+    if (userId !== null && session.userId !== userId) {
+      throw new SessionError(
+        'NOT_OWNER',
+        `session "${sessionId}" does not belong to user "${userId}"`,
+        { details: { sessionId, userId } },
+      )
+    }
+    return session
+  }
+
+  const compactAfterAnswer = async (sessionId: string): Promise<CompactionResult | null> => {
+    if (!trigger || !strategy) return null
+    const { estimateTokens } = options
+    try {
+      return await service.compact(sessionId, { trigger, strategy, estimateTokens })
+    } catch (error) {
+      return {
+        status: 'failed',
+        archivedEvents: [],
+        compactedEvents: [],
+        eventsRemoved: 0,
+        tokensEstimatedSaved: 0,
+        error,
+      }
+    }
+  }
+
+  return {
+    async begin({ sessionId, userId, filter, messages, runId }) {
+      const id = checkId(sessionId, 'sessionId')
+      const user = userId === null || userId === undefined ? null : checkId(userId, 'userId')
+      const run = runId === null || runId === undefined ? randomId() : checkId(runId, 'runId')
+      if (!Array.isArray(messages))
+        throw invalidArgument('messages', 'must be an array of messages')
+      const view = defaultFilter.merge(filter ?? {}).merge(EventFilter.active())
+      const { branch } = view
+      const session = await open(id, user)
+
+      const key = JSON.stringify([id, run])
+      const eventId = (position: number) => `${run}:${position}`
+      const isOwn = (event: SessionEvent) => event.id.startsWith(`${run}:`)
+      const findStart = async (): Promise<number | null> => {
+        const known = starts.get(key)
+        if (known !== undefined) return known
+        // A run id that was given may have been begun before a reload, by another instance.
+        if (runId === null || runId === undefined) return null
+        for (let position = messages.length - 1; position >= 0; position--) {
+          if ((await service.findEvent(id, eventId(position))) !== null) return position
+        }
+        return null
+      }
+
+      const history = (await service.getEvents(id, view)).filter(
+        (event) => !isOwn(event) && event.metadata['erased'] !== true,
+      )
+      const start = await findStart()
+      const last = messages.findLastIndex(({ role }) => role === 'user' || role === 'tool')
+      const wanted = messages
+        .map((message, position) => ({ message, position }))
+        .filter(({ message, position }) =>
+          start === null ? position === last : position >= start && message.role !== 'system',
+        )
+        .filter(({ message }) => isStored(message))
+      const append = (events: readonly EventInput<M>[]) =>
+        events.length === 0 ? Promise.resolve([]) : service.appendEvents(id, events)
+      const stored = await append(
+        wanted.map(({ message, position }) => ({ message, id: eventId(position), branch })),
+      )
+      if (last >= 0) starts.set(key, start ?? last)
+
+      // As stored, so that a later prompt repeats it byte for byte.
+      const storedAt = new Map(stored.map((event) => [event.id, event.message]))
+      const given = messages.map((message, position) => storedAt.get(eventId(position)) ?? message)
+      const prompt = [...history.map(({ message }) => message), ...given]
+      const context = {
+        [CONVERSATION_ID]: id,
+        ...(branch === null ? {} : { [CONVERSATION_BRANCH]: branch }),
+      }
+      let ended = false
+
+      const store = (replies: readonly M[], suffix: string, metadata?: { aborted: true }) =>
+        append(
+          replies
+            .map((message, index) => ({
+              message,
+              id: `${eventId(messages.length + index)}${suffix}`,
+              branch,
+              metadata,
+            }))
+            .filter(({ message }) => isStored(message)),
+        )
+
+      return {
+        runId: run,
+        system: prompt.filter(({ role }) => role === 'system') as SystemMessage<M>[],
+        messages: completePairs(prompt.filter(({ role }) => role !== 'system')),
+        tools: [
+          bind(conversationSearch, context),
+          ...(options.crossSessionSearch === true
+            ? createCrossSessionRecallTools(service, {
+                userId: session.userId,
+                pageSize: options.pageSize,
+              })
+            : []),
+        ],
+        async end(replies) {
+          const events = await store(checkReplies(replies), '')
+          ended = true
+          starts.delete(key)
+          return { events, compaction: await compactAfterAnswer(id) }
+        },
+        async abort(partial) {
+          // Under ids of its own: a retry of the run stores its whole answer besides.
+          return ended ? [] : store(checkReplies(partial), ':aborted', { aborted: true })
+        },
+      }
+    },
+  }
+}
+
+function checkReplies<M>(replies: readonly M[] | null | undefined): readonly M[] {
+  if (replies === null || replies === undefined) return []
+  if (!Array.isArray(replies)) throw invalidArgument('messages', 'must be an array of messages')
+  return replies
+}
+
+function bind(tool: AgentTool, context: Readonly<Record<string, string>>): AgentTool {
+  return { ...tool, execute: (args) => tool.execute(args, context) }
+}
