@@ -13,7 +13,7 @@ export const MAX_EVENT_BYTES = 8 << 20
 /** The largest batch: 24 MiB of UTF-8, ids, branches and {@link ENVELOPE_BYTES} per event included. */
 export const MAX_BATCH_BYTES = 24 << 20
 /** What an event's numbers and flags count in a batch, so that no number of tiny events has no end. */
-export const ENVELOPE_BYTES = 64
+const ENVELOPE_BYTES = 64
 
 /** The longest branch, in UTF-16 code units: it is stored beside the event, not split like its body. */
 export const MAX_BRANCH_LENGTH = 4096

@@ -73,3 +73,20 @@ test('an answer is full of long ids and branches as well as of bodies', async ()
   expect(answer.events.length).toBeLessThan(1000)
   expect(answer.next).not.toBeNull()
 })
+
+test('a batch counts ids, branches and the number of its events', async () => {
+  const service = createInMemorySessionService({ defaultUserId: 'ana' })
+  await service.create({ id: 's' })
+  const message = { role: 'user', content: '' } as const
+  const longIds = Array.from({ length: 20_000 }, (_, index) => ({
+    id: `${index}`.padEnd(512, '中'),
+    message,
+  }))
+  await expect(service.appendEvents('s', longIds)).rejects.toMatchObject({
+    code: 'EVENT_TOO_LARGE',
+    details: { limit: 24 << 20 },
+  })
+  const many = Array.from({ length: 250_000 }, (_, index) => ({ id: `${index}`, message }))
+  await expect(service.appendEvents('s', many)).rejects.toMatchObject({ code: 'EVENT_TOO_LARGE' })
+  expect(await service.appendEvents('s', many.slice(0, 100_000))).toHaveLength(100_000)
+})
