@@ -70,7 +70,10 @@ const workers: TestProjectConfiguration = {
       main: './test/workers/worker.ts',
       miniflare: {
         compatibilityDate,
-        durableObjects: { SESSIONS: { className: 'SessionStore', useSQLite: true } },
+        durableObjects: {
+          SESSIONS: { className: 'SessionStore', useSQLite: true },
+          VISITS: { className: 'VisitCounter', useSQLite: true },
+        },
       },
     }),
   ],

@@ -43,7 +43,11 @@ test('a page may be given an origin that is no secure context', async () => {
 
 test('a killed Worker has its data when it starts again', async () => {
   const storage = await mkdtemp(join(tmpdir(), 'turnlog-worker-'))
-  const options = { entry: 'test/workers/worker.ts', storage }
+  const options = {
+    entry: 'test/workers/visit-counter.ts',
+    durableObjects: { VISITS: 'VisitCounter' },
+    storage,
+  }
   try {
     const first = await startWorker(options)
     await fetch(new URL('/a', first.url), { method: 'POST' })

@@ -2,9 +2,10 @@
 declare namespace Cloudflare {
   interface Env {
     SESSIONS: DurableObjectNamespace<import('./worker.ts').SessionStore>
+    VISITS: DurableObjectNamespace<import('./worker.ts').VisitCounter>
   }
   interface GlobalProps {
     mainModule: typeof import('./worker.ts')
-    durableNamespaces: 'SessionStore'
+    durableNamespaces: 'SessionStore' | 'VisitCounter'
   }
 }

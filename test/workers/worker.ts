@@ -1,22 +1,29 @@
-// The Worker that the tests in workerd run in.
-import { DurableObject } from 'cloudflare:workers'
+// The Worker that the tests in workerd run in. From outside it takes the calls of a SessionService as
+// JSON: POST { userId, method, args } gives { value } or { error }.
+import type { SessionService } from 'turnlog'
+import { isSessionError } from 'turnlog'
+import { durableObjectSessions } from 'turnlog/worker'
 
-export class SessionStore extends DurableObject {
-  override async fetch(request: Request): Promise<Response> {
-    const { sql } = this.ctx.storage
-    sql.exec('CREATE TABLE IF NOT EXISTS visit (number INTEGER PRIMARY KEY) STRICT')
-    if (request.method === 'POST') sql.exec('INSERT INTO visit DEFAULT VALUES')
-    return Response.json(sql.exec('SELECT count(*) AS visits FROM visit').one())
-  }
+export { SessionStore } from 'turnlog/worker'
+export { VisitCounter } from './visit-counter.ts'
 
-  refuse(): never {
-    throw Object.assign(new Error('refused'), { code: 'REFUSED' })
-  }
+interface Call {
+  readonly userId: string
+  readonly method: keyof SessionService
+  readonly args: readonly unknown[]
 }
 
 export default {
-  fetch(request: Request, env: Cloudflare.Env): Promise<Response> {
-    const { pathname } = new URL(request.url)
-    return env.SESSIONS.getByName(pathname).fetch(request)
+  async fetch(request: Request, env: Cloudflare.Env): Promise<Response> {
+    const { userId, method, args } = await request.json<Call>()
+    try {
+      const sessions = durableObjectSessions(env.SESSIONS, userId)
+      const operation = sessions[method] as (...args: readonly unknown[]) => Promise<unknown>
+      return Response.json({ value: (await operation(...args)) ?? null })
+    } catch (error) {
+      if (!isSessionError(error)) throw error
+      const { code, message, details } = error
+      return Response.json({ error: { code, message, details } })
+    }
   },
 } satisfies ExportedHandler<Cloudflare.Env>

@@ -1,13 +1,7 @@
 /** Answers of bounded size, put together again on the side that has the memory. */
 
 import { listTime } from '../../core/session-record.ts'
-import type {
-  Boundary,
-  ListRequest,
-  RecallAnswer,
-  RecallRequest,
-  SessionRecord,
-} from '../../core/session-repository.ts'
+import type { Boundary, ListRequest, SessionRecord } from '../../core/session-repository.ts'
 import type { BoundaryPlace } from './boundary-rows.ts'
 
 /** Some sessions of a list. */
@@ -22,12 +16,6 @@ export interface BoundaryPage {
   readonly boundaries: readonly Boundary[]
   /** Where to go on; `null` at the end. */
   readonly next: BoundaryPlace | null
-}
-
-/** Some events of a recall. */
-export interface RecallPage extends RecallAnswer {
-  /** `false` when the answer was full before the limit was reached. */
-  readonly complete: boolean
 }
 
 type Reader<Place, Page> = (place: Place) => Page | Promise<Page>
@@ -62,23 +50,4 @@ export async function readBoundaryPages(
     for (const boundary of page.boundaries) boundaries.push(boundary)
   }
   return boundaries
-}
-
-/** The whole answer to a recall. */
-export async function readRecallPages(
-  request: RecallRequest,
-  read: Reader<RecallRequest, RecallPage>,
-): Promise<RecallAnswer> {
-  let page = await read(request)
-  const { damage } = page
-  const events = [...page.events]
-  while (!page.complete) {
-    page = await read({
-      ...request,
-      offset: request.offset + events.length,
-      limit: request.limit - events.length,
-    })
-    for (const event of page.events) events.push(event)
-  }
-  return { events, damage }
 }

@@ -2,7 +2,7 @@
 
 import { SessionError } from '../../core/errors.ts'
 import type { ChangeListener, SessionRepository } from '../../core/session-repository.ts'
-import { readBoundaryPages, readRecallPages, readSessionPages } from './pages.ts'
+import { readBoundaryPages, readSessionPages } from './pages.ts'
 import { migrate } from './schema.ts'
 import type { SqlDatabase } from './sql-database.ts'
 import { toSessionError } from './sql-errors.ts'
@@ -105,8 +105,7 @@ export function createSqlRepository(database: SqlDatabase): SessionRepository {
         if (erased) changed(sessionId)
         return erased
       }),
-    recallEvents: (request) =>
-      attempt(() => readRecallPages(request, (page) => sessions.recallEvents(page))),
+    recallEvents: (request) => attempt(() => sessions.recallEvents(request)),
 
     watch(listener) {
       listeners.add(listener)

@@ -16,6 +16,7 @@ import type {
   ListRequest,
   ReadAnswer,
   ReadRequest,
+  RecallAnswer,
   RecallRequest,
   SessionRecord,
 } from '../../core/session-repository.ts'
@@ -27,7 +28,7 @@ import {
   nextBoundary,
 } from './boundary-rows.ts'
 import { findEnvelope, insertEvent, logSource, readBody, replaceBody } from './event-rows.ts'
-import { type BoundaryPage, type RecallPage, readSessionPages, type SessionPage } from './pages.ts'
+import { type BoundaryPage, readSessionPages, type SessionPage } from './pages.ts'
 import {
   advanceSweep,
   deleteSessionRows,
@@ -46,9 +47,6 @@ import { type SqlDatabase, transact } from './sql-database.ts'
 
 /** An answer holds boundaries up to about this many ranges. */
 const ANSWER_RANGES = 1 << 18
-
-/** A recall's answer ends at about this many UTF-16 units. */
-const RECALL_UNITS = 4 << 20
 
 /** What a commit did. */
 export interface SqlCommit {
@@ -228,23 +226,13 @@ export class SqlSessions {
     })
   }
 
-  async recallEvents(request: RecallRequest): Promise<RecallPage> {
+  async recallEvents(request: RecallRequest): Promise<RecallAnswer> {
     const { userId, now } = request
     const sessions = await readSessionPages(
       { userId, now, order: 'created', limit: Number.MAX_SAFE_INTEGER },
       (list) => this.listSessions(list),
     )
-    const answer = await recallLogs(request, sessions, ({ number }) =>
-      logSource(this.#database, number),
-    )
-    let units = 0
-    const end = answer.events.findIndex(({ body, id, sessionId }, index) => {
-      units += body.length + id.length + sessionId.length + 256
-      return index > 0 && units > RECALL_UNITS
-    })
-    return end === -1
-      ? { ...answer, complete: true }
-      : { ...answer, events: answer.events.slice(0, end), complete: false }
+    return recallLogs(request, sessions, ({ number }) => logSource(this.#database, number))
   }
 
   #require(sessionId: string, now: number): FoundSession {
