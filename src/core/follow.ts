@@ -45,7 +45,7 @@ export async function follow<M extends Message>(
   let running = false
   let again = false
   let stopped = false
-  let timer: unknown
+  let timer: ReturnType<typeof setTimeout> | undefined
   const interval = options.pollInterval ?? 1000
   const onError = options.onError ?? reportError
 
