@@ -165,6 +165,8 @@ export function createSessionService<M extends Message = Message>(
   }
 
   return {
+    repository,
+
     async create(request) {
       const { session, created } = await store(request)
       if (!created) throw sessionExists(session.id)

@@ -7,6 +7,7 @@ import type { InstantInput } from './instant.ts'
 import type { Message } from './message.ts'
 import type { RewindTarget } from './rewind.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from './session.ts'
+import type { SessionRepository } from './session-repository.ts'
 import type { ImportOptions, TextInput } from './transfer.ts'
 
 /** How long a session lives unless said otherwise: 60 days from its creation, in milliseconds. */
@@ -78,6 +79,8 @@ export interface AppendOptions {
  * says otherwise, and with `INVALID_ARGUMENT` for a bad argument, which the message names.
  */
 export interface SessionService<M extends Message = Message> {
+  /** The store below: for adapters, such as HTTP, that pass its commits on. */
+  readonly repository: SessionRepository
   /** @throws SessionError `SESSION_EXISTS` when the id is taken. */
   create(options?: CreateSessionOptions | null): Promise<Session>
   /** @throws SessionError `NOT_OWNER` when the id belongs to another user. */
