@@ -1,0 +1,143 @@
+/**
+ * What the database holds, and the steps that bring an older database there.
+ *
+ * An append is the operation that counts. It reads one small record and writes two: the event, and the
+ * session's `heads` record. What does not change with an append is kept apart from that, and there is
+ * no index that nothing asks for.
+ */
+
+import type { DBSchema, IDBPDatabase, IDBPTransaction, StoreNames } from 'idb'
+import { randomId } from '../../core/identifiers.ts'
+import type { Boundary } from '../../core/session-repository.ts'
+
+/** A session, but for what every append changes. */
+export interface StoredSession {
+  readonly number: number
+  readonly id: string
+  readonly userId: string
+  readonly createdAt: number
+  /** Absent: never. (`null` is no key, and only sessions that expire are in the index.) */
+  readonly expiresAt?: number
+  readonly slidingTimeToLive: number | null
+  readonly metadata: string
+  /** A new random number whenever this record is written: tells a remembered copy from an outdated one. */
+  readonly stamp: number
+}
+
+/** What an append changes of a session. */
+export interface StoredHead {
+  readonly number: number
+  /** The `stamp` of the session's record. */
+  readonly stamp: number
+  readonly lastSeq: number
+  readonly version: number
+  readonly lastEventAt: number | null
+  readonly latestTimestamp: number | null
+  readonly boundary: Boundary | null
+  /** Its place in the list of the user's sessions: `getAll` knows only the ascending order. */
+  readonly recency: readonly [userId: string, minusTime: number, minusNumber: number]
+}
+
+/** An event. Fields that say the usual are absent, to keep the record small. */
+export interface StoredEvent {
+  readonly session: number
+  readonly seq: number
+  readonly id: string
+  readonly timestamp: number
+  readonly role: string
+  /** Absent: `null`, the root. */
+  readonly branch?: string
+  /** Absent: `false`. */
+  readonly synthetic?: true
+  /** Absent: the same as `timestamp`. */
+  readonly latestTimestamp?: number
+  /** `timestamp` again when it is below `latestTimestamp`: only events that came late are in the index. */
+  readonly lateTimestamp?: number
+  /** Absent when it is long: then it is in `bodies`. */
+  readonly body?: string
+  /** The length of a body in `bodies`, in UTF-16 units. */
+  readonly bodyLength?: number
+}
+
+/** The body of an event that is too long to be read along with others. */
+export interface StoredBody {
+  readonly session: number
+  readonly seq: number
+  readonly body: string
+}
+
+/** A boundary of a session. `version` is the session's after the commit: two may have one position. */
+export interface StoredBoundary {
+  readonly session: number
+  readonly position: number
+  readonly version: number
+  readonly id: string
+  readonly boundary: Boundary
+}
+
+export interface TurnlogSchema extends DBSchema {
+  /** Facts about the database itself. */
+  properties: { key: string; value: { readonly name: string; readonly value: string } }
+  sessions: {
+    key: number
+    value: StoredSession
+    indexes: { id: string; created: [string, number, number]; expiry: number }
+  }
+  heads: { key: number; value: StoredHead; indexes: { recency: [string, number, number] } }
+  events: {
+    key: [number, number]
+    value: StoredEvent
+    indexes: { id: [number, string]; late: [number, number] }
+  }
+  bodies: { key: [number, number]; value: StoredBody }
+  boundaries: {
+    key: [number, number, number]
+    value: StoredBoundary
+    indexes: { id: [number, string] }
+  }
+}
+
+export type Database = IDBPDatabase<TurnlogSchema>
+export type UpgradeTransaction = IDBPTransaction<
+  TurnlogSchema,
+  StoreNames<TurnlogSchema>[],
+  'versionchange'
+>
+
+/** One step from a version of the schema to the next; may await requests of the transaction only. */
+export type Migration = (
+  database: Database,
+  transaction: UpgradeTransaction,
+) => void | Promise<void>
+
+/** The step at index 0 makes version 1 of an empty database. Released steps never change. */
+export const MIGRATIONS: readonly Migration[] = [createStores]
+
+/** The name of the random id that a database gets when it is made: another id, another database. */
+export const IDENTITY = 'identity'
+
+async function createStores(database: Database): Promise<void> {
+  const properties = database.createObjectStore('properties', { keyPath: 'name' })
+
+  const sessions = database.createObjectStore('sessions', {
+    keyPath: 'number',
+    autoIncrement: true,
+  })
+  sessions.createIndex('id', 'id', { unique: true })
+  sessions.createIndex('created', ['userId', 'createdAt', 'number'])
+  sessions.createIndex('expiry', 'expiresAt')
+
+  database.createObjectStore('heads', { keyPath: 'number' }).createIndex('recency', 'recency')
+
+  const events = database.createObjectStore('events', { keyPath: ['session', 'seq'] })
+  events.createIndex('id', ['session', 'id'], { unique: true })
+  events.createIndex('late', ['session', 'lateTimestamp'])
+
+  database.createObjectStore('bodies', { keyPath: ['session', 'seq'] })
+
+  database
+    .createObjectStore('boundaries', { keyPath: ['session', 'position', 'version'] })
+    .createIndex('id', ['session', 'id'])
+
+  await properties.put({ name: IDENTITY, value: randomId() })
+}

@@ -1,0 +1,149 @@
+/** From the records of the seam to those of the database, and back. */
+
+import type { MessageType } from '../../core/message.ts'
+import { listTime } from '../../core/session-record.ts'
+import type { Damage, EventRecord, SessionRecord } from '../../core/session-repository.ts'
+import type { StoredBody, StoredEvent, StoredHead, StoredSession } from './schema.ts'
+
+/**
+ * A longer body, in UTF-16 units, is kept in `bodies`. So a few hundred events can be read at once
+ * without knowing how large they are, and an unreadable value of the browser's (which keeps large ones
+ * in files of their own) costs one body and not the request for its neighbours.
+ */
+export const LONG_BODY = 32 << 10
+
+/** The session's two records. Gives it a new stamp unless told that its record stays as it is. */
+export function toStoredSession(
+  session: SessionRecord,
+  stamp = Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
+): { readonly stored: StoredSession; readonly head: StoredHead } {
+  const { number, id, userId, createdAt, expiresAt, slidingTimeToLive, metadata } = session
+  const { lastSeq, version, lastEventAt, latestTimestamp, boundary } = session
+  return {
+    stored: {
+      number,
+      id,
+      userId,
+      createdAt,
+      slidingTimeToLive,
+      metadata,
+      stamp,
+      ...(expiresAt === null ? {} : { expiresAt }),
+    },
+    head: {
+      number,
+      stamp,
+      lastSeq,
+      version,
+      lastEventAt,
+      latestTimestamp,
+      boundary,
+      recency: [userId, -listTime(session, 'recent'), -number],
+    },
+  }
+}
+
+export function fromStoredSession(stored: StoredSession, head: StoredHead): SessionRecord {
+  const { number, id, userId, createdAt, expiresAt = null, slidingTimeToLive, metadata } = stored
+  const { lastSeq, version, lastEventAt, latestTimestamp, boundary } = head
+  return {
+    number,
+    id,
+    userId,
+    createdAt,
+    expiresAt,
+    slidingTimeToLive,
+    metadata,
+    lastSeq,
+    version,
+    lastEventAt,
+    latestTimestamp,
+    boundary,
+  }
+}
+
+/** Whether a head can be used: it is one record, and without it a session would be lost. */
+export function isIntactHead(head: StoredHead | undefined): head is StoredHead {
+  return (
+    head !== undefined &&
+    Number.isSafeInteger(head.lastSeq) &&
+    Number.isSafeInteger(head.version) &&
+    (head.boundary === null ||
+      (Array.isArray(head.boundary?.kept) &&
+        Array.isArray(head.boundary.summaries) &&
+        Array.isArray(head.boundary.rewound)))
+  )
+}
+
+/** The event's record, and its body's when that is long. */
+export function toStoredEvent(
+  session: number,
+  event: EventRecord,
+): { readonly stored: StoredEvent; readonly body: StoredBody | null } {
+  const { seq, id, timestamp, role, branch, synthetic, latestTimestamp, body } = event
+  const isLong = body.length > LONG_BODY
+  return {
+    stored: {
+      session,
+      seq,
+      id,
+      timestamp,
+      role,
+      ...(branch === null ? {} : { branch }),
+      ...(synthetic ? { synthetic } : {}),
+      ...(latestTimestamp === timestamp ? {} : { latestTimestamp, lateTimestamp: timestamp }),
+      ...(isLong ? { bodyLength: body.length } : { body }),
+    },
+    body: isLong ? { session, seq, body } : null,
+  }
+}
+
+/** Whether the body is in `bodies`. */
+export function hasLongBody(stored: StoredEvent): stored is StoredEvent & { bodyLength: number } {
+  return stored.body === undefined && Number.isSafeInteger(stored.bodyLength)
+}
+
+/** The event of a record, or what is wrong with it; `longBody` is what `bodies` holds, where it does. */
+export function fromStoredEvent(stored: StoredEvent, longBody?: unknown): EventRecord | Damage {
+  const field = findDamagedField(stored, longBody)
+  return field === null
+    ? salvageEvent(stored, longBody)
+    : { seq: stored.seq, reason: `its field "${field}" is missing or damaged` }
+}
+
+/**
+ * The event of a record that was asked for by its id, whatever is left of it: an id that is stored stays
+ * stored, and a damaged event can still be erased. A body that is gone is `''`, which readers report.
+ */
+export function salvageEvent(stored: StoredEvent, longBody?: unknown): EventRecord {
+  const body = bodyOf(stored, longBody)
+  const timestamp = isTime(stored.timestamp) ? stored.timestamp : 0
+  return {
+    id: stored.id,
+    timestamp,
+    role: (typeof stored.role === 'string' ? stored.role : 'user') as MessageType,
+    branch: typeof stored.branch === 'string' ? stored.branch : null,
+    synthetic: stored.synthetic === true,
+    body: typeof body === 'string' ? body : '',
+    seq: stored.seq,
+    latestTimestamp: isTime(stored.latestTimestamp) ? stored.latestTimestamp : timestamp,
+  }
+}
+
+function findDamagedField(stored: StoredEvent, longBody: unknown): string | null {
+  const { id, timestamp, latestTimestamp = timestamp, role, branch = '' } = stored
+  if (typeof id !== 'string') return 'id'
+  if (!isTime(timestamp)) return 'timestamp'
+  if (!isTime(latestTimestamp)) return 'latestTimestamp'
+  if (typeof role !== 'string') return 'role'
+  if (typeof branch !== 'string') return 'branch'
+  return typeof bodyOf(stored, longBody) === 'string' ? null : 'body'
+}
+
+function bodyOf(stored: StoredEvent, longBody: unknown): unknown {
+  return hasLongBody(stored) ? longBody : stored.body
+}
+
+function isTime(value: unknown): value is number {
+  return Number.isFinite(value)
+}

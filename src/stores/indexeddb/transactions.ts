@@ -1,0 +1,106 @@
+/** Transactions: all of one's requests or none, tried once more when the browser closed the connection. */
+
+import { type IDBPTransaction, unwrap } from 'idb'
+import { isSessionError } from '../../core/errors.ts'
+import type { Connection } from './connection.ts'
+import type { Database, TurnlogSchema } from './schema.ts'
+import { toStorageError } from './storage-error.ts'
+import { abort, endOf } from './transaction-end.ts'
+
+/** All stores in every transaction: measured, a wider scope costs nothing. */
+const STORES = ['sessions', 'heads', 'events', 'bodies', 'boundaries'] as const
+
+export type ReadTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, IDBTransactionMode>
+export type WriteTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, 'readwrite'>
+
+/**
+ * Runs work in transactions. The work awaits requests of its transaction and nothing else: a transaction
+ * is over when a task ends without a request pending. It may run twice, the second time on another
+ * connection, after the first left nothing behind.
+ */
+export interface Transactions {
+  /** @throws SessionError */
+  read<T>(work: (transaction: ReadTransaction) => Promise<T>): Promise<T>
+  /** Settles when the transaction has committed. @throws SessionError, and nothing was written. */
+  write<T>(work: (transaction: WriteTransaction) => Promise<T>): Promise<T>
+}
+
+export function createTransactions(
+  connection: Connection,
+  durability: 'relaxed' | 'strict',
+): Transactions {
+  const run = async <T>(attempt: (database: Database) => Promise<T>): Promise<T> => {
+    for (let isLastTry = false; ; isLastTry = true) {
+      const database = await connection.open()
+      try {
+        return await attempt(database)
+      } catch (error) {
+        if (isSessionError(error) || isLastTry || !connection.isLost(database)) {
+          throw toStorageError(error)
+        }
+      }
+    }
+  }
+
+  return {
+    read: (work) =>
+      run(async (database) => {
+        const transaction = database.transaction(STORES, 'readonly')
+        void endOf(transaction) // what was read is right, however the transaction ends
+        return attemptWork(transaction, work)
+      }),
+
+    write: (work) =>
+      run(async (database) => {
+        const transaction = database.transaction(STORES, 'readwrite', { durability })
+        const ended = endOf(transaction)
+        const result = await attemptWork(transaction, work)
+        transaction.commit()
+        await ended
+        return result
+      }),
+  }
+}
+
+async function attemptWork<X extends ReadTransaction, T>(
+  transaction: X,
+  work: (transaction: X) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(transaction)
+  } catch (error) {
+    // The requests of a transaction that the browser rolled back fail without saying why.
+    const cause = transaction.error ?? error
+    abort(transaction)
+    throw isSessionError(error) ? error : cause
+  }
+}
+
+/** Writes records. Nobody waits for each of them: a write is done when its transaction has committed. */
+export function put<Name extends (typeof STORES)[number]>(
+  transaction: WriteTransaction,
+  store: Name,
+  records: readonly TurnlogSchema[Name]['value'][],
+): void {
+  const target = unwrap(transaction.objectStore(store))
+  for (const record of records) target.put(record)
+}
+
+/** {@link put} that rolls the transaction back with a `ConstraintError` when a key is taken. */
+export function add<Name extends (typeof STORES)[number]>(
+  transaction: WriteTransaction,
+  store: Name,
+  records: readonly TurnlogSchema[Name]['value'][],
+): void {
+  const target = unwrap(transaction.objectStore(store))
+  for (const record of records) target.add(record)
+}
+
+/** Deletes a record or all of a range. */
+export function remove<Name extends (typeof STORES)[number]>(
+  transaction: WriteTransaction,
+  store: Name,
+  keys: TurnlogSchema[Name]['key'] | IDBKeyRange,
+): void {
+  unwrap(transaction.objectStore(store)).delete(keys)
+}
