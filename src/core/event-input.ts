@@ -10,10 +10,11 @@ import type { EventView, NewEventRecord } from './session-repository.ts'
 
 /** The largest event: 8 MiB of UTF-8 (a Durable Object's RPC stops at 32 MiB for all together). */
 export const MAX_EVENT_BYTES = 8 << 20
-/** The largest batch: 24 MiB of UTF-8, ids, branches and {@link ENVELOPE_BYTES} per event included. */
+/** The largest batch: 24 MiB of UTF-8. */
 export const MAX_BATCH_BYTES = 24 << 20
-/** What an event's numbers and flags count in a batch, so that no number of tiny events has no end. */
-const ENVELOPE_BYTES = 64
+/** The same with ids, branches and 32 bytes an event: a batch of tiny events has to end somewhere too. */
+const MAX_TRANSFER_BYTES = 28 << 20
+const ENVELOPE_BYTES = 32
 
 /** The longest branch, in UTF-16 code units: it is stored beside the event, not split like its body. */
 export const MAX_BRANCH_LENGTH = 4096
@@ -24,7 +25,9 @@ export const METADATA_SYNTHETIC = 'synthetic'
 /** An event ready to be stored. */
 export interface PreparedEvent {
   readonly record: NewEventRecord
-  /** What it counts in a batch. */
+  /** The size of its body in UTF-8. */
+  readonly bodyBytes: number
+  /** The size with its id, branch and numbers. */
   readonly bytes: number
 }
 
@@ -83,9 +86,9 @@ export function prepareEvent(
   const isSynthetic = synthetic === true || given[METADATA_SYNTHETIC] === true
   const metadata = isSynthetic ? { ...given, [METADATA_SYNTHETIC]: true } : given
   const body = encodeBody(message, metadata)
-  const bytes = utf8Length(body)
-  if (bytes > MAX_EVENT_BYTES)
-    throw tooLarge(path === '' ? 'the event' : path, bytes, MAX_EVENT_BYTES)
+  const bodyBytes = utf8Length(body)
+  if (bodyBytes > MAX_EVENT_BYTES)
+    throw tooLarge(path === '' ? 'the event' : path, bodyBytes, MAX_EVENT_BYTES)
   const record: NewEventRecord = {
     id,
     timestamp,
@@ -95,13 +98,17 @@ export function prepareEvent(
     body,
   }
   const envelope = utf8Length(id) + utf8Length(record.branch ?? '') + ENVELOPE_BYTES
-  return { record, bytes: bytes + envelope }
+  return { record, bodyBytes, bytes: bodyBytes + envelope }
 }
 
 /** @throws SessionError `EVENT_TOO_LARGE` */
 export function checkBatchSize(events: readonly PreparedEvent[]): void {
+  const bodyBytes = events.reduce((sum, event) => sum + event.bodyBytes, 0)
+  if (bodyBytes > MAX_BATCH_BYTES) throw tooLarge('the batch', bodyBytes, MAX_BATCH_BYTES)
   const bytes = events.reduce((sum, event) => sum + event.bytes, 0)
-  if (bytes > MAX_BATCH_BYTES) throw tooLarge('the batch', bytes, MAX_BATCH_BYTES)
+  if (bytes > MAX_TRANSFER_BYTES) {
+    throw tooLarge('the batch, ids and branches included,', bytes, MAX_TRANSFER_BYTES)
+  }
 }
 
 /** The stored body of an event. */

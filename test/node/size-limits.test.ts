@@ -84,9 +84,9 @@ test('a batch counts ids, branches and the number of its events', async () => {
   }))
   await expect(service.appendEvents('s', longIds)).rejects.toMatchObject({
     code: 'EVENT_TOO_LARGE',
-    details: { limit: 24 << 20 },
+    details: { limit: 28 << 20 },
   })
-  const many = Array.from({ length: 250_000 }, (_, index) => ({ id: `${index}`, message }))
+  const many = Array.from({ length: 350_000 }, (_, index) => ({ id: `${index}`, message }))
   await expect(service.appendEvents('s', many)).rejects.toMatchObject({ code: 'EVENT_TOO_LARGE' })
   expect(await service.appendEvents('s', many.slice(0, 100_000))).toHaveLength(100_000)
 })
