@@ -11,6 +11,7 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { lendCertificates } from './scripts/certificates.ts'
 import { findChromium } from './scripts/chromium.ts'
 import { compatibilityDate } from './scripts/compatibility-date.ts'
+import { writeDocSnippets } from './scripts/doc-snippets.ts'
 import { listEntries, root } from './scripts/entries.ts'
 
 /** Tests import `turnlog/...` as users do and get the source. */
@@ -86,6 +87,7 @@ const workers: TestProjectConfiguration = {
 }
 
 lendCertificates()
+writeDocSnippets()
 
 // The browser is searched for only where it is wanted: without one, the others still run.
 const chosen = process.argv.flatMap((argument, index, all) =>

@@ -3,7 +3,10 @@ import { execFile } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { writeDocSnippets } from './doc-snippets.ts'
 import { root } from './entries.ts'
+
+writeDocSnippets()
 
 const compiler = join(root, 'node_modules/typescript/bin/tsc')
 const projects = readdirSync(join(root, 'tsconfig')).filter((file) => file !== 'base.json')

@@ -1,0 +1,69 @@
+// The code of README.md and docs/*.md runs; scripts/doc-snippets.ts tells how.
+/// <reference types="vite/types/importMeta.d.ts" />
+import { expect, test } from 'vitest'
+import snippets from '../../reports/snippets/node/snippets.json' with { type: 'json' }
+import {
+  extractSnippets,
+  listDocuments,
+  listSnippets,
+  toModule,
+} from '../../scripts/doc-snippets.ts'
+import { type SnippetTest, testSnippets } from '../support/run-doc-snippets.ts'
+
+testSnippets(
+  snippets as readonly SnippetTest[],
+  import.meta.glob('../../reports/snippets/node/*.ts'),
+)
+
+test('what runs is what the documents say', () => {
+  expect(listDocuments()).toContain('docs/editing.md')
+  const names = listSnippets()
+    .filter(({ runtime, typesOnly }) => runtime === 'node' && !typesOnly)
+    .map(({ name }) => name)
+  expect(snippets.map(({ name }) => name)).toEqual(names)
+})
+
+const fence = '```'
+
+test('blocks become modules, with what they print and what stands in', () => {
+  const text = [
+    `${fence}ts with=model`,
+    'const a = 1',
+    fence,
+    'words',
+    `${fence}ts continued`,
+    'console.log(a)',
+    fence,
+    `${fence}text prints`,
+    '1',
+    fence,
+    `${fence}ts worker types`,
+    'export default {}',
+    fence,
+    `${fence}sh`,
+    'npm test',
+    fence,
+  ].join('\n')
+  const [first, second, ...rest] = extractSnippets('docs/x.md', text)
+  expect(rest).toEqual([])
+  expect(first?.blocks).toEqual([
+    { code: 'const a = 1', line: 1, prints: null },
+    { code: 'console.log(a)', line: 5, prints: '1' },
+  ])
+  expect(second).toMatchObject({ runtime: 'workers', typesOnly: true, name: 'docs/x.md:11' })
+  if (first === undefined) throw new Error('there is no snippet')
+  const code = toModule(first, new Map([['model', 'model.ts']]))
+  expect(code).toContain(`import { model } from '../../../docs/stand-ins/model.ts'\n`)
+  expect(code).toContain('console.log("turnlog docs block 5")\nconsole.log(a)\n')
+  expect(() => toModule(first, new Map())).toThrow('no stand-in is named "model"')
+})
+
+test.each([
+  ['an indented block', `  ${fence}ts\n  a\n  ${fence}`, 'indented'],
+  ['a word that says nothing', `${fence}ts nodejs\na\n${fence}`, '"nodejs" is not known'],
+  ['a block without an end', `${fence}ts\na`, 'has no end'],
+  ['a print without code', `${fence}text prints\na\n${fence}`, 'no code before it'],
+  ['nothing to continue', `${fence}ts continued\na\n${fence}`, 'nothing to continue'],
+])('%s is a mistake', (_, text, problem) => {
+  expect(() => extractSnippets('docs/x.md', text)).toThrow(problem)
+})
