@@ -91,7 +91,7 @@ export async function follow<M extends Message>(
       return
     }
     running = true
-    clearTimeout(timer)
+    if (timer !== undefined) clearTimeout(timer)
     try {
       do {
         again = false
@@ -111,7 +111,7 @@ export async function follow<M extends Message>(
   })
   const stop = () => {
     stopped = true
-    clearTimeout(timer)
+    if (timer !== undefined) clearTimeout(timer)
     unwatch()
   }
 
