@@ -16,6 +16,8 @@ export const migrations: readonly (readonly string[])[] = [
       id TEXT NOT NULL UNIQUE,
       user_id TEXT NOT NULL,
       created_at INTEGER NOT NULL,
+      -- last_event_at, or created_at while there is none.
+      recent_at INTEGER NOT NULL,
       expires_at INTEGER,
       -- At or before expires_at: when to look whether the session has expired. A sliding lifetime
       -- moves expires_at with every append, and this only when it is looked at.
@@ -30,8 +32,7 @@ export const migrations: readonly (readonly string[])[] = [
       metadata TEXT NOT NULL
     ) STRICT`,
     `CREATE INDEX turnlog_sessions_by_creation ON turnlog_sessions (user_id, created_at)`,
-    `CREATE INDEX turnlog_sessions_by_recency
-      ON turnlog_sessions (user_id, coalesce(last_event_at, created_at))`,
+    `CREATE INDEX turnlog_sessions_by_recency ON turnlog_sessions (user_id, recent_at)`,
     `CREATE INDEX turnlog_sessions_by_sweep
       ON turnlog_sessions (sweep_at) WHERE sweep_at IS NOT NULL`,
 

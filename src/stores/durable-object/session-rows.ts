@@ -1,6 +1,6 @@
 /** Sessions as rows. */
 
-import { isExpired } from '../../core/session-record.ts'
+import { isExpired, listTime } from '../../core/session-record.ts'
 import type { Damage, ListRequest, SessionRecord } from '../../core/session-repository.ts'
 import { insertBoundary, newestBoundary } from './boundary-rows.ts'
 import type { SessionPage } from './pages.ts'
@@ -52,8 +52,8 @@ export function insertSession(
 ): SessionRecord {
   const [row] = select<{ number: number }>(
     database,
-    `INSERT INTO turnlog_sessions (${COLUMNS}, sweep_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`,
+    `INSERT INTO turnlog_sessions (${COLUMNS}, recent_at, sweep_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING number`,
     session.id,
     session.userId,
     session.createdAt,
@@ -65,6 +65,7 @@ export function insertSession(
     session.latestTimestamp,
     creation,
     session.metadata,
+    listTime({ ...session, number: 0 }, 'recent'),
     session.expiresAt,
   )
   const { number } = row as { number: number }
@@ -87,13 +88,15 @@ export function updateAfterCommit(database: SqlDatabase, session: SessionRecord)
   run(
     database,
     `UPDATE turnlog_sessions SET
-      last_seq = ?, version = ?, last_event_at = ?, latest_timestamp = ?, expires_at = ?
+      last_seq = ?, version = ?, last_event_at = ?, latest_timestamp = ?, expires_at = ?,
+      recent_at = ?
     WHERE number = ?`,
     session.lastSeq,
     session.version,
     session.lastEventAt,
     session.latestTimestamp,
     session.expiresAt,
+    listTime(session, 'recent'),
     session.number,
   )
 }
@@ -126,42 +129,54 @@ export function updateSettings(database: SqlDatabase, session: SessionRecord): v
 }
 
 /** As many of a list's sessions as one answer takes, at least one. */
-export function listSessionRows(
-  database: SqlDatabase,
-  { userId, now, order, limit, after }: ListRequest,
-): SessionPage {
-  const [time, comparison, direction] =
-    order === 'recent'
-      ? ['coalesce(last_event_at, created_at)', '<', 'DESC']
-      : ['created_at', '>', 'ASC']
+export function listSessionRows(database: SqlDatabase, request: ListRequest): SessionPage {
+  const { order, limit } = request
   const extreme = order === 'recent' ? Number.MAX_SAFE_INTEGER : Number.MIN_SAFE_INTEGER
-  let place = after ?? { time: extreme, number: extreme }
+  let place = request.after ?? { time: extreme, number: extreme }
   const sessions: SessionRecord[] = []
   let units = 0
   while (sessions.length < limit) {
     const wanted = Math.min(ROWS_AT_ONCE, limit - sessions.length)
-    const rows = select<SessionRow & { time: number }>(
-      database,
-      `SELECT number, ${COLUMNS}, ${time} AS time FROM turnlog_sessions
-      WHERE user_id = ? AND (${time}, number) ${comparison} (?, ?)
-        AND (expires_at IS NULL OR expires_at > ?)
-      ORDER BY ${time} ${direction}, number ${direction} LIMIT ?`,
-      userId,
-      place.time,
-      place.number,
-      now,
-      wanted,
-    )
+    // Two queries: one for (time, number) would read every session of the moment it begins in.
+    const rows = selectListed(database, request, 'moment', place, wanted)
+    if (rows.length < wanted) {
+      rows.push(...selectListed(database, request, 'rest', place, wanted - rows.length))
+    }
     for (const row of rows) {
       const { record } = toFound(database, row)
       units += unitsOf(record)
       if (sessions.length > 0 && units > LIST_UNITS) return { sessions, complete: false }
       sessions.push(record)
-      place = row
+      place = { time: listTime(record, order), number: record.number }
     }
     if (rows.length < wanted) break
   }
   return { sessions, complete: true }
+}
+
+/** Sessions after a place in a list: those of the same moment, or those of all moments after it. */
+function selectListed(
+  database: SqlDatabase,
+  { userId, now, order }: ListRequest,
+  part: 'moment' | 'rest',
+  place: { readonly time: number; readonly number: number },
+  limit: number,
+): SessionRow[] {
+  const [time, comparison, direction] =
+    order === 'recent' ? ['recent_at', '<', 'DESC'] : ['created_at', '>', 'ASC']
+  return select<SessionRow>(
+    database,
+    `SELECT number, ${COLUMNS} FROM turnlog_sessions
+    WHERE user_id = ? AND (expires_at IS NULL OR expires_at > ?) AND ${
+      part === 'moment' ? `${time} = ? AND number ${comparison} ?` : `${time} ${comparison} ?`
+    }
+    ORDER BY ${time} ${direction}, number ${direction} LIMIT ?`,
+    userId,
+    now,
+    place.time,
+    ...(part === 'moment' ? [place.number] : []),
+    limit,
+  )
 }
 
 /** About how much of an answer a session takes. */
