@@ -6,6 +6,14 @@ import type { EventView, RecallAnswer, RecallRequest, SessionRecord } from './se
 
 type RecalledEvent = RecallAnswer['events'][number]
 
+/** A match on its way into the answer. */
+interface Hit {
+  readonly event: RecalledEvent
+  readonly session: SessionRecord
+  /** Whether `event` has its body; without it, it is read again for the answer. */
+  readonly hasBody: boolean
+}
+
 /** Searches the logs of `sessions`, all of the request's user and unexpired. */
 export async function recallLogs(
   request: RecallRequest,
@@ -20,31 +28,44 @@ export async function recallLogs(
   })
   const wanted = request.offset + request.limit
   const damage: RecallAnswer['damage'][number][] = []
-  let events: RecalledEvent[] = []
+  let hits: Hit[] = []
+  let keptUnits = 0
   const keepWanted = () => {
-    events = events.sort(compareRecalled).slice(0, wanted)
+    hits = hits.sort((a, b) => compareRecalled(a.event, b.event)).slice(0, wanted)
+    keptUnits = hits.reduce((sum, { event }) => sum + unitsOf(event), 0)
   }
   for (const session of sessions) {
-    const visit = (event: EventView) => {
-      events.push({ ...event, sessionId: session.id })
+    const visit = (match: EventView) => {
+      const hasBody = keptUnits + unitsOf(match) <= ANSWER_UNITS
+      const event = { ...match, ...(hasBody ? {} : { body: '' }), sessionId: session.id }
+      keptUnits += unitsOf(event)
+      hits.push({ event, session, hasBody })
       // Bounds memory without sorting at every hit.
-      if (events.length > 2 * wanted + 64) keepWanted()
+      if (hits.length > 2 * wanted + 64) keepWanted()
     }
     const damaged = await visitMatches(open(session), session, filter, visit)
     damage.push(...damaged.map((item) => ({ ...item, sessionId: session.id })))
   }
   keepWanted()
-  const page = events.slice(request.offset)
+  const events: RecalledEvent[] = []
   let units = 0
-  const fitting = page.findIndex((event, index) => {
+  let complete = true
+  for (const hit of hits.slice(request.offset)) {
+    const body = hit.hasBody ? hit.event.body : await readBody(open(hit.session), hit.event.seq)
+    const event = { ...hit.event, body: body ?? '' }
     units += unitsOf(event)
-    return index > 0 && units > ANSWER_UNITS
-  })
-  return {
-    events: fitting < 0 ? page : page.slice(0, fitting),
-    damage,
-    complete: fitting < 0,
+    if (events.length > 0 && units > ANSWER_UNITS) {
+      complete = false
+      break
+    }
+    events.push(event)
   }
+  return { events, damage, complete }
+}
+
+async function readBody(source: LogSource, seq: number): Promise<string | null> {
+  const [record] = await source.read([[seq, seq]])
+  return record === undefined || 'reason' in record ? null : record.body
 }
 
 /** By timestamp, then session id, then `seq`: a total order that every store shares. */
