@@ -22,6 +22,8 @@ export type SessionErrorCode =
   | 'STORAGE_OUTDATED'
   | 'STORAGE_FAILED'
   | 'QUOTA_EXCEEDED'
+  | 'UNAUTHENTICATED'
+  | 'RATE_LIMITED'
   | 'CLOSED'
 
 /** Facts that belong to an error, as plain JSON (`{ field }`, `{ size, limit }`, `{ expected, actual }`). */

@@ -106,9 +106,12 @@ export async function follow<M extends Message>(
     }
   }
 
-  const unwatch = repository.watch((changed) => {
-    if (changed === sessionId) void pump()
-  })
+  const unwatch = repository.watch(
+    (changed) => {
+      if (changed === sessionId) void pump()
+    },
+    { sessionId },
+  )
   const stop = () => {
     stopped = true
     if (timer !== undefined) clearTimeout(timer)

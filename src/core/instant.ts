@@ -6,7 +6,7 @@ import { describeValue, invalid } from './errors.ts'
 export type InstantInput = Date | number | string
 
 /** The largest distance from 1970 that a `Date` holds, in milliseconds (ECMAScript's time range). */
-const MAX_TIME = 8.64e15
+export const MAX_TIME = 8.64e15
 
 /** Years beyond 9999 as JavaScript writes them, so that every Date comes back from its own JSON. */
 const ISO =

@@ -2,6 +2,7 @@
 
 import { placeOf } from './boundary.ts'
 import { SessionError } from './errors.ts'
+import { MAX_TIME } from './instant.ts'
 import {
   intersectRanges,
   rangesOf,
@@ -91,7 +92,7 @@ export function planCommit(sessionId: string, commit: Commit, context: CommitCon
   let boundary: Boundary | null = null
   let summariesAdded = 0
   if (newBoundary !== undefined) {
-    const summaries = newBoundary.summaries.map((id) => {
+    const summaries = [...new Set(newBoundary.summaries)].map((id) => {
       const event = known.get(id)
       if (event === undefined) {
         throw new SessionError(
@@ -105,7 +106,11 @@ export function planCommit(sessionId: string, commit: Commit, context: CommitCon
       return event.seq
     })
     summariesAdded = added.filter((event) => summaries.includes(event.seq)).length
-    const rewound = uniteRanges(session.boundary?.rewound ?? [], newBoundary.rewound)
+    // Ranges beyond the log would take out events that are still to come.
+    const rewound = uniteRanges(
+      session.boundary?.rewound ?? [],
+      intersectRanges(newBoundary.rewound, [[1, session.lastSeq]]),
+    )
     const through = Math.min(newBoundary.through, session.lastSeq)
     const appendedSince: SeqRanges = through < lastSeq ? [[through + 1, lastSeq]] : []
     boundary = {
@@ -131,7 +136,7 @@ export function planCommit(sessionId: string, commit: Commit, context: CommitCon
     expiresAt:
       session.slidingTimeToLive === null || added.length === 0
         ? session.expiresAt
-        : commit.now + session.slidingTimeToLive,
+        : Math.min(commit.now + session.slidingTimeToLive, MAX_TIME),
   }
   return {
     changed: true,

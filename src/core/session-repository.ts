@@ -190,10 +190,13 @@ export interface SessionRepository {
   /**
    * Stores a new session, or returns the one that has the id already. Remains of an expired one are
    * purged in the same transaction.
+   *
+   * `creation` names the call, for callers that repeat it when its answer was lost: repeated with the
+   * same name, it says `created` again. A store that nobody calls over a network may leave it unused.
    */
   createSession(
     session: Omit<SessionRecord, 'number'>,
-    options: { readonly now: number },
+    options: { readonly now: number; readonly creation?: string | undefined },
   ): Promise<{ readonly session: SessionRecord; readonly created: boolean }>
   findSession(sessionId: string, options: { readonly now: number }): Promise<SessionRecord | null>
   /**
@@ -257,8 +260,12 @@ export interface SessionRepository {
   ): Promise<boolean>
   /** Searches all sessions of a user. */
   recallEvents(request: RecallRequest): Promise<RecallAnswer>
-  /** Calls the listener after changes, of this and of other instances on the same store; gives the way to stop. */
-  watch(listener: ChangeListener): () => void
+  /**
+   * Calls the listener after changes, of this and of other instances on the same store; gives the way to
+   * stop. `sessionId` says that only this session is of interest: a store behind a network may then
+   * listen for no more, and one that is not asked for a session may know of its own changes only.
+   */
+  watch(listener: ChangeListener, options?: { readonly sessionId?: string | undefined }): () => void
   /** Releases connections; later calls fail with `CLOSED`. */
   close(): Promise<void>
 }

@@ -19,6 +19,8 @@ import type { SessionService, SessionServiceOptions } from '../core/session-serv
 
 interface StoredSession {
   record: SessionRecord
+  /** How the call was named that created it. */
+  readonly creation: string | undefined
   /** By `seq`: the event 1 is at index 0. */
   readonly events: EventRecord[]
   readonly seqById: Map<string, number>
@@ -72,15 +74,22 @@ export function createInMemoryRepository(
       .filter((record) => record.userId === userId && !isExpired(record, now))
 
   return {
-    async createSession(input, { now }) {
+    async createSession(input, { now, creation }) {
       checkOpen()
       const existing = sessions.get(input.id)
       if (existing !== undefined && !isExpired(existing.record, now)) {
-        return { session: existing.record, created: false }
+        const repeated = creation !== undefined && existing.creation === creation
+        return { session: existing.record, created: repeated }
       }
       database.sessionsCreated++
       const session = { ...input, number: database.sessionsCreated }
-      sessions.set(session.id, { record: session, events: [], seqById: new Map(), boundaries: [] })
+      sessions.set(session.id, {
+        record: session,
+        creation,
+        events: [],
+        seqById: new Map(),
+        boundaries: [],
+      })
       changed(session.id)
       return { session, created: true }
     },

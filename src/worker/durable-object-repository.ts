@@ -87,8 +87,7 @@ export function durableObjectRepository(
   }
 
   return {
-    async createSession(session, { now }) {
-      const creation = randomId()
+    async createSession(session, { now, creation = randomId() }) {
       const result = await call((object) => object.createSession(session, { now, creation }))
       if (result.created) changed(session.id)
       return result

@@ -47,9 +47,9 @@ export function createSqlRepository(database: SqlDatabase): SessionRepository {
   }
 
   return {
-    createSession: (session, { now }) =>
+    createSession: (session, { now, creation = null }) =>
       attempt(() => {
-        const result = sessions.createSession(session, { now })
+        const result = sessions.createSession(session, { now, creation })
         if (result.created) changed(session.id)
         return result
       }),
