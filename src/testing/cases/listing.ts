@@ -1,9 +1,12 @@
 /** Listing a user's sessions: two orders, pages that neither miss nor repeat. */
 
 import type { ListSessionsOptions, SessionService } from '../../core/session-service.ts'
-import { assertEqual, assertFails } from '../assertions.ts'
+import { assertEqual, assertFails, assertTrue } from '../assertions.ts'
 import { idsOf, userEvent } from '../sample-events.ts'
 import type { StoreCase } from '../store-case.ts'
+
+/** A store whose pages go round in circles must not hold up the suite. */
+const LONGEST_LIST = 1000
 
 async function listAll(service: SessionService, options: ListSessionsOptions): Promise<string[]> {
   const ids: string[] = []
@@ -12,6 +15,7 @@ async function listAll(service: SessionService, options: ListSessionsOptions): P
     const page = await service.listSessions({ ...options, cursor })
     ids.push(...idsOf(page.sessions))
     cursor = page.cursor
+    assertTrue(ids.length <= LONGEST_LIST, 'pages that come to an end')
   } while (cursor !== null)
   return ids
 }

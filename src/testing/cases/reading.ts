@@ -409,6 +409,7 @@ export const readingCases: readonly StoreCase[] = [
           assertTrue(size <= 10 << 20, `an answer holds at most about 8 MiB, not ${size}`)
           ids.push(...idsOf(answer.events))
           answers++
+          assertTrue(answers <= 12, 'answers that come to an end')
           cursor = answer.next
         } while (cursor !== null)
         assertTrue(answers > 1, 'more than one answer')

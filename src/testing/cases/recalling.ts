@@ -2,7 +2,7 @@
 
 import { EventFilter } from '../../core/event-filter.ts'
 import type { SessionRepository } from '../../core/session-repository.ts'
-import { assertEqual } from '../assertions.ts'
+import { assertEqual, assertTrue } from '../assertions.ts'
 import { boundaryCommit, createLog, idsOf, userEvent } from '../sample-events.ts'
 import type { ManualClock, StoreCase } from '../store-case.ts'
 
@@ -184,6 +184,38 @@ export const recallingCases: readonly StoreCase[] = [
       const expected = Array.from({ length: 13 }, (_, index) => `s${120 - index * 10}/e`)
       assertEqual(await recall(repository, clock, { keyword: 'needle' }), expected, 'the needles')
       assertEqual((await recall(repository, clock, {}, { offset: 128 })).length, 2, 'the last ones')
+    },
+  },
+  {
+    name: 'recalling: what is too large for one answer comes in several',
+    async run({ service, repository, clock }) {
+      const expected: string[] = []
+      for (let index = 0; index < 12; index++) {
+        const id = `s${index % 3}`
+        await service.findOrCreate({ id })
+        const text = `needle ${index} `.padEnd(1_500_000, 'x')
+        await service.appendEvent(id, userEvent(`e${index}`, text, { timestamp: index }))
+        expected.push(`${id}/e${index}`)
+      }
+      const recalled: string[] = []
+      for (let complete = false; !complete; ) {
+        const answer = await repository.recallEvents({
+          now: clock.now,
+          userId: 'ana',
+          filter: EventFilter.of({ keyword: 'needle' }).toJSON(),
+          offset: recalled.length,
+          limit: 11 - recalled.length,
+        })
+        const size = answer.events.reduce((sum, event) => sum + event.body.length, 0)
+        assertTrue(size <= 10 << 20, `an answer holds at most about 8 MiB, not ${size}`)
+        assertTrue(answer.events.length > 0, 'an answer that is not complete has events')
+        for (const { sessionId, id, body } of answer.events) {
+          assertTrue(body.length > 1_500_000, 'the whole event')
+          recalled.push(`${sessionId}/${id}`)
+        }
+        complete = answer.complete
+      }
+      assertEqual(recalled, expected.slice(0, 11), 'all answers together')
     },
   },
 ]
