@@ -11,7 +11,13 @@ import { type JsonObject, toStoredObject } from './json.ts'
 import type { Message } from './message.ts'
 import { clearView, rewind } from './rewind.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from './session.ts'
-import { checkMetadataSize, isExpired, listTime, requireSession } from './session-record.ts'
+import {
+  checkMetadataSize,
+  isExpired,
+  listCursor,
+  readListCursor,
+  requireSession,
+} from './session-record.ts'
 import type {
   EventView,
   ReadAnswer,
@@ -211,13 +217,13 @@ export function createSessionService<M extends Message = Message>(
         userId: user,
         order: by,
         limit: size + 1,
-        after: isGiven(cursor) ? decodeCursor(cursor) : undefined,
+        after: isGiven(cursor) ? readListCursor(cursor) : undefined,
       })
       const page = records.slice(0, size)
       const last = page.at(-1)
       return {
         sessions: page.map(toSession),
-        cursor: records.length > size && last !== undefined ? encodeCursor(last, by) : null,
+        cursor: records.length > size && last !== undefined ? listCursor(last, by) : null,
       }
     },
 
@@ -441,16 +447,6 @@ function encodeMetadata(metadata: Readonly<Record<string, unknown>> | null | und
       details: error.details,
     })
   }
-}
-
-function encodeCursor(record: SessionRecord, order: 'recent' | 'created'): string {
-  return `${listTime(record, order)}.${record.number}`
-}
-
-function decodeCursor(cursor: string): { time: number; number: number } {
-  const match = typeof cursor === 'string' ? /^(-?\d{1,16})\.(\d{1,16})$/.exec(cursor) : null
-  if (match === null) throw invalidArgument('cursor', 'is not one that listSessions gave')
-  return { time: Number(match[1]), number: Number(match[2]) }
 }
 
 function checkTimeToLive(value: unknown, fallback: TimeToLive): TimeToLive {

@@ -76,3 +76,19 @@ function mergeMetadata(stored: string, change: string): string {
 export function listTime(session: SessionRecord, order: ListRequest['order']): number {
   return order === 'recent' ? (session.lastEventAt ?? session.createdAt) : session.createdAt
 }
+
+/** Where a list of sessions goes on after `session`, as a text for users to hand back. */
+export function listCursor(session: SessionRecord, order: ListRequest['order']): string {
+  return `${listTime(session, order)}.${session.number}`
+}
+
+/**
+ * The inverse of {@link listCursor}.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` for any other value.
+ */
+export function readListCursor(cursor: unknown): NonNullable<ListRequest['after']> {
+  const match = typeof cursor === 'string' ? /^(-?\d{1,16})\.(\d{1,16})$/.exec(cursor) : null
+  if (match === null) throw invalidArgument('cursor', 'is not one that listSessions gave')
+  return { time: Number(match[1]), number: Number(match[2]) }
+}
