@@ -1,20 +1,28 @@
 /** Makes events of messages, checks what comes in, and leaves storing to a repository. */
 
-import { type CompactionResult, compact } from './compact.ts'
+import {
+  type CompactionResult,
+  checkCompactOptions,
+  compact,
+  untilAborted,
+  withoutChange,
+} from './compact.ts'
 import { describeValue, invalid, invalidArgument, SessionError } from './errors.ts'
 import { EventFilter, type EventFilterInput, type EventFilterJson } from './event-filter.ts'
 import { checkBatchSize, decodeEvent, erasedBody, prepareEvent } from './event-input.ts'
 import { follow } from './follow.ts'
 import { checkId, isBlank, randomId } from './identifiers.ts'
 import { checkInstant } from './instant.ts'
-import { type JsonObject, toStoredObject } from './json.ts'
+import type { JsonObject } from './json.ts'
 import type { Message } from './message.ts'
 import { clearView, rewind } from './rewind.ts'
-import type { EventInput, Session, SessionEvent, TimeToLive } from './session.ts'
+import type { EventInput, Session, SessionEvent } from './session.ts'
 import {
-  checkMetadataSize,
+  checkTimeToLive,
+  encodeMetadata,
   isExpired,
   listCursor,
+  newSession,
   readListCursor,
   requireSession,
 } from './session-record.ts'
@@ -65,23 +73,9 @@ export function createSessionService<M extends Message = Message>(
     const isIdGiven = isGiven(given) && !(typeof given === 'string' && isBlank(given))
     const id = checkId(isIdGiven ? given : await generateId(), 'id')
     const time = now()
-    const lifetime = typeof timeToLive === 'object' ? timeToLive?.sliding : timeToLive
-    return repository.createSession(
-      {
-        id,
-        userId,
-        createdAt: time,
-        expiresAt: isGiven(lifetime) ? time + lifetime : null,
-        slidingTimeToLive: typeof timeToLive === 'object' ? (timeToLive?.sliding ?? null) : null,
-        metadata,
-        lastSeq: 0,
-        version: 0,
-        lastEventAt: null,
-        latestTimestamp: null,
-        boundary: null,
-      },
-      { now: time },
-    )
+    return repository.createSession(newSession({ id, userId, metadata, timeToLive, now: time }), {
+      now: time,
+    })
   }
 
   const append = async (
@@ -166,7 +160,9 @@ export function createSessionService<M extends Message = Message>(
     const filter = EventFilter.active().toJSON()
     const answer = await repository.readEvents(sessionId, { now: now(), filter })
     const events: SessionEvent<M>[] = []
-    for await (const portion of decodeAnswers(sessionId, filter, answer)) events.push(...portion)
+    for await (const portion of decodeAnswers(sessionId, filter, answer)) {
+      for (const event of portion) events.push(event)
+    }
     return { session: answer.session, events }
   }
 
@@ -311,13 +307,22 @@ export function createSessionService<M extends Message = Message>(
 
     async compact(sessionId, request) {
       const id = checkId(sessionId, 'sessionId')
+      checkCompactOptions(request)
       const running = compactions.get(id)
-      if (running !== undefined) return running
-      const started = compact({ ...context, readView }, id, request).finally(() =>
-        compactions.delete(id),
-      )
-      compactions.set(id, started)
-      return started
+      if (running === undefined) {
+        const started = compact({ ...context, readView }, id, request).finally(() =>
+          compactions.delete(id),
+        )
+        compactions.set(id, started)
+        return started
+      }
+      if (!isGiven(request.signal)) return running
+      try {
+        return await untilAborted(request.signal, () => running)
+      } catch (error) {
+        if (!request.signal.aborted) throw error
+        return withoutChange('failed', (await readView(id)).events, error)
+      }
     },
 
     async rewind(sessionId, target) {
@@ -435,33 +440,6 @@ function first<T>(items: readonly T[], sessionId: string): T {
     )
   }
   return item
-}
-
-function encodeMetadata(metadata: Readonly<Record<string, unknown>> | null | undefined): string {
-  try {
-    return checkMetadataSize(JSON.stringify(toStoredObject(metadata ?? {}, 'metadata')))
-  } catch (error) {
-    if (!(error instanceof SessionError)) throw error
-    throw new SessionError('INVALID_ARGUMENT', error.message, {
-      cause: error,
-      details: error.details,
-    })
-  }
-}
-
-function checkTimeToLive(value: unknown, fallback: TimeToLive): TimeToLive {
-  if (value === undefined) return fallback
-  if (value === null) return null
-  const milliseconds = typeof value === 'object' ? (value as { sliding?: unknown }).sliding : value
-  if (typeof milliseconds !== 'number' || !(Math.abs(milliseconds) <= 1e15)) {
-    throw invalidArgument(
-      'timeToLive',
-      `must be milliseconds, { sliding: milliseconds } or null, not ${describeValue(value)}`,
-    )
-  }
-  return typeof value === 'object'
-    ? { sliding: Math.trunc(milliseconds) }
-    : Math.trunc(milliseconds)
 }
 
 function checkInteger(

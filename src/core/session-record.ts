@@ -1,7 +1,8 @@
 /** Rules about the session record itself, shared by every store. */
 
-import { invalidArgument, sessionNotFound } from './errors.ts'
-import { type JsonObject, utf8Length } from './json.ts'
+import { describeValue, invalidArgument, SessionError, sessionNotFound } from './errors.ts'
+import { type JsonObject, toStoredObject, utf8Length } from './json.ts'
+import type { TimeToLive } from './session.ts'
 import type { ListRequest, SessionRecord } from './session-repository.ts'
 
 /** The largest metadata of a session, in UTF-8 bytes of its JSON: it is read and written with every commit. */
@@ -19,6 +20,71 @@ export function checkMetadataSize(metadata: string): string {
     'metadata',
     `is ${bytes} bytes as JSON; ${MAX_SESSION_METADATA_BYTES} is the limit`,
   )
+}
+
+/**
+ * The stored form of a session's metadata.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` naming the path of what cannot be stored.
+ */
+export function encodeMetadata(
+  metadata: Readonly<Record<string, unknown>> | null | undefined,
+): string {
+  try {
+    return checkMetadataSize(JSON.stringify(toStoredObject(metadata ?? {}, 'metadata')))
+  } catch (error) {
+    if (!(error instanceof SessionError)) throw error
+    throw new SessionError('INVALID_ARGUMENT', error.message, {
+      cause: error,
+      details: error.details,
+    })
+  }
+}
+
+/**
+ * A lifetime in whole milliseconds; `fallback` when none is given.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
+ */
+export function checkTimeToLive(value: unknown, fallback: TimeToLive): TimeToLive {
+  if (value === undefined) return fallback
+  if (value === null) return null
+  const milliseconds = typeof value === 'object' ? (value as { sliding?: unknown }).sliding : value
+  if (typeof milliseconds !== 'number' || !(Math.abs(milliseconds) <= 1e15)) {
+    throw invalidArgument(
+      'timeToLive',
+      `must be milliseconds, { sliding: milliseconds } or null, not ${describeValue(value)}`,
+    )
+  }
+  return typeof value === 'object'
+    ? { sliding: Math.trunc(milliseconds) }
+    : Math.trunc(milliseconds)
+}
+
+/** A session that is about to be created at `now`. */
+export function newSession(input: {
+  readonly id: string
+  readonly userId: string
+  readonly metadata: string
+  readonly timeToLive: TimeToLive
+  readonly now: number
+}): Omit<SessionRecord, 'number'> {
+  const { id, userId, metadata, timeToLive, now } = input
+  const sliding = typeof timeToLive === 'object' ? (timeToLive?.sliding ?? null) : null
+  const lifetime = typeof timeToLive === 'number' ? timeToLive : sliding
+  return {
+    id,
+    userId,
+    createdAt: now,
+    expiresAt: lifetime === null ? null : now + lifetime,
+    slidingTimeToLive: sliding,
+    metadata,
+    lastSeq: 0,
+    version: 0,
+    lastEventAt: null,
+    latestTimestamp: null,
+    boundary: null,
+  }
 }
 
 /** Whether a session is unknown at `now` because its time is over. */
