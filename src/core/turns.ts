@@ -17,7 +17,8 @@ export function countTurns(view: readonly SessionEvent[]): number {
  *
  * - the newest turn is kept whole; without any turn, everything is;
  * - of an older turn nothing is kept unless its opening user message is, but for system messages;
- * - a tool call and its results are kept or left together, also over the border of a turn;
+ * - a tool call and its results are kept or left together, also over the border of a turn, and so are
+ *   an approval that was asked for and its answer;
  * - a tool result without a call stays with its turn.
  *
  * Summaries are left as the strategy wants them. The result is in view order, and keeping it again
@@ -28,98 +29,117 @@ export function keepSafely(
   wanted: ReadonlySet<string>,
 ): readonly SessionEvent[] {
   const real = view.filter((event) => !event.synthetic)
-  const turnOf = new Map<SessionEvent, number>()
-  const starts: (SessionEvent | undefined)[] = [undefined]
+  const startOf = new Map<SessionEvent, SessionEvent | undefined>()
+  let newest: SessionEvent | undefined
   for (const event of real) {
-    if (startsTurn(event)) starts.push(event)
-    turnOf.set(event, starts.length - 1)
+    if (startsTurn(event)) newest = event
+    startOf.set(event, newest)
   }
-  const newest = starts.length - 1
-  const { groupOf, orphans } = groupToolEvents(real, turnOf)
+  const { exchanges, orphans } = pairToolEvents(real, startOf)
 
-  // What must stay: the newest turn, what its tool exchanges reach, and the openings of those turns.
-  const required = new Set<SessionEvent>()
-  const require = (event: SessionEvent) => {
-    if (required.has(event)) return
-    required.add(event)
-    groupOf.get(event)?.forEach(require)
-    const start = starts[turnOf.get(event) ?? 0]
-    if (start !== undefined) require(start)
+  // An event can only be kept together with what it needs.
+  const needs = new Map<SessionEvent, SessionEvent[]>()
+  const neededBy = new Map<SessionEvent, SessionEvent[]>()
+  const addNeed = (event: SessionEvent, needed: SessionEvent | undefined) => {
+    if (needed === undefined || needed === event) return
+    addTo(needs, event, needed)
+    addTo(neededBy, needed, event)
   }
-  for (const event of real) if (turnOf.get(event) === newest) require(event)
-
-  // What may stay: dropping one event can only make others droppable, so this ends.
-  const kept = new Set(real.filter((event) => required.has(event) || wanted.has(event.id)))
-  const isComplete = (event: SessionEvent): boolean => {
-    const start = starts[turnOf.get(event) ?? 0]
-    const isOpened = start === undefined || kept.has(start) || event.message.role === 'system'
-    return isOpened && (groupOf.get(event)?.every((member) => kept.has(member)) ?? true)
+  for (const event of real) {
+    if (event.message.role !== 'system') addNeed(event, startOf.get(event))
   }
-  for (let before = -1; before !== kept.size; ) {
-    before = kept.size
-    for (const event of kept) if (!required.has(event) && !isComplete(event)) kept.delete(event)
+  for (const [call, result] of exchanges) {
+    addNeed(call, result)
+    addNeed(result, call)
   }
   for (const event of orphans) {
-    const start = starts[turnOf.get(event) ?? 0]
-    if (start !== undefined && kept.has(start)) kept.add(event)
+    const start = startOf.get(event)
+    if (start !== undefined) addNeed(start, event)
+  }
+
+  const required = new Set(real.filter((event) => startOf.get(event) === newest))
+  // A Set hands out what is added while it is walked.
+  for (const event of required) needs.get(event)?.forEach((needed) => void required.add(needed))
+
+  const kept = new Set(real.filter((event) => required.has(event) || wanted.has(event.id)))
+  const isInKeptTurn = (event: SessionEvent) => kept.has(startOf.get(event) ?? event)
+  const stay = new Set(orphans.filter(isInKeptTurn))
+  for (const event of stay) {
+    kept.add(event)
+    for (const needed of needs.get(event) ?? []) if (isInKeptTurn(needed)) stay.add(needed)
+  }
+  const left = new Set(real.filter((event) => !kept.has(event)))
+  for (const event of left) {
+    for (const dependent of neededBy.get(event) ?? []) {
+      kept.delete(dependent)
+      left.add(dependent)
+    }
   }
   return view.filter((event) => (event.synthetic ? wanted.has(event.id) : kept.has(event)))
 }
 
+function addTo<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [value])
+  else list.push(value)
+}
+
 /**
- * Events that a tool call and its results tie together, and results that have no call. Call ids are
- * paired on one branch, a result with the nearest call before it that still waits (providers use ids
- * again in later turns), else with a waiting call after it in the same turn.
+ * Each tool call with its result, each approval with its answer, and the events whose result or answer
+ * belongs to nothing. Ids are paired on one branch, a result with the nearest call before it that still
+ * waits (providers use ids again in later turns), else with a waiting call after it in the same turn.
  */
-function groupToolEvents(
+function pairToolEvents(
   events: readonly SessionEvent[],
-  turnOf: ReadonlyMap<SessionEvent, number>,
+  startOf: ReadonlyMap<SessionEvent, SessionEvent | undefined>,
 ): {
-  readonly groupOf: ReadonlyMap<SessionEvent, readonly SessionEvent[]>
+  readonly exchanges: readonly (readonly [opening: SessionEvent, closing: SessionEvent])[]
   readonly orphans: readonly SessionEvent[]
 } {
-  const groupOf = new Map<SessionEvent, SessionEvent[]>()
-  const tie = (a: SessionEvent, b: SessionEvent) => {
-    const [left, right] = [groupOf.get(a) ?? [a], groupOf.get(b) ?? [b]]
-    if (left === right) return
-    const group = [...left, ...right]
-    for (const member of group) groupOf.set(member, group)
-  }
+  const exchanges: (readonly [SessionEvent, SessionEvent])[] = []
   const waiting = new Map<string, SessionEvent[]>()
   const unmatched: { readonly key: string; readonly event: SessionEvent }[] = []
   for (const event of events) {
-    for (const { type, id } of toolParts(event)) {
+    for (const { opens, id } of exchangeParts(event)) {
       const key = JSON.stringify([event.branch, id])
-      const calls = waiting.get(key) ?? []
-      if (type === 'tool-call') waiting.set(key, [...calls, event])
-      else {
-        const call = calls.pop()
-        if (call !== undefined) tie(call, event)
-        else unmatched.push({ key, event })
+      if (opens) {
+        addTo(waiting, key, event)
+        continue
       }
+      const opening = waiting.get(key)?.pop()
+      if (opening === undefined) unmatched.push({ key, event })
+      else exchanges.push([opening, event])
     }
   }
   const orphans: SessionEvent[] = []
   for (const { key, event } of unmatched) {
-    const calls = waiting.get(key) ?? []
-    const index = calls.findIndex((call) => turnOf.get(call) === turnOf.get(event))
-    const [call] = index < 0 ? [] : calls.splice(index, 1)
-    if (call !== undefined) tie(call, event)
-    else orphans.push(event)
+    const later = waiting.get(key) ?? []
+    const index = later.findIndex((opening) => startOf.get(opening) === startOf.get(event))
+    const [opening] = index < 0 ? [] : later.splice(index, 1)
+    if (opening === undefined) orphans.push(event)
+    else exchanges.push([opening, event])
   }
-  return { groupOf, orphans }
+  return { exchanges, orphans }
 }
 
-/** The tool calls and results of a message. */
-export function toolParts(
-  event: Pick<SessionEvent, 'message'>,
-): readonly { readonly type: 'tool-call' | 'tool-result'; readonly id: string }[] {
-  const { content } = event.message
+/** What a part opens or closes; approvals are AI SDK's, and have ids of their own. */
+const EXCHANGES: Readonly<Record<string, { readonly opens: boolean; readonly idKey: string }>> = {
+  'tool-call': { opens: true, idKey: 'toolCallId' },
+  'tool-result': { opens: false, idKey: 'toolCallId' },
+  'tool-approval-request': { opens: true, idKey: 'approvalId' },
+  'tool-approval-response': { opens: false, idKey: 'approvalId' },
+}
+
+/** The parts of a message that belong to a tool exchange, or to an approval of one. */
+export function exchangeParts({
+  message: { content },
+}: Pick<SessionEvent, 'message'>): readonly { readonly opens: boolean; readonly id: string }[] {
   if (typeof content === 'string') return []
   return content.flatMap((part) => {
-    const { type, toolCallId } = part as { type: string; toolCallId?: unknown }
-    return (type === 'tool-call' || type === 'tool-result') && typeof toolCallId === 'string'
-      ? [{ type, id: toolCallId }]
+    const exchange = Object.hasOwn(EXCHANGES, part.type) ? EXCHANGES[part.type] : undefined
+    const id = exchange && (part as Readonly<Record<string, unknown>>)[exchange.idKey]
+    return exchange && typeof id === 'string'
+      ? [{ opens: exchange.opens, id: `${exchange.idKey}:${id}` }]
       : []
   })
 }
