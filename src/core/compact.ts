@@ -1,7 +1,7 @@
 /** Compaction: asks a trigger and a strategy, and commits what is safe of the answer as a boundary. */
 
 import { invalidArgument, isSessionError, SessionError } from './errors.ts'
-import { prepareEvent } from './event-input.ts'
+import { checkBatchSize, prepareEvent } from './event-input.ts'
 import { formatEvent } from './format-event.ts'
 import { randomId } from './identifiers.ts'
 import { messageText } from './message.ts'
@@ -10,7 +10,7 @@ import type { EventInput, SessionEvent } from './session.ts'
 import type { SessionRecord, SessionRepository } from './session-repository.ts'
 import { estimateTokens } from './token-estimate.ts'
 import type { TokenEstimator } from './token-estimator.ts'
-import { keepSafely } from './turns.ts'
+import { exchangeParts, keepSafely } from './turns.ts'
 
 /** Whether it is time to compact the view. */
 export type CompactionTrigger = (view: readonly SessionEvent[]) => boolean | Promise<boolean>
@@ -72,45 +72,51 @@ export interface CompactionContext {
 
 /** Runs one compaction; see `SessionService.compact`. */
 export async function compact(
-  context: CompactionContext,
+  { repository, readView, generateId, now }: CompactionContext,
   sessionId: string,
   options: CompactOptions,
 ): Promise<CompactionResult> {
+  checkCompactOptions(options)
   const { trigger, strategy } = options
-  for (const [name, value] of Object.entries({ trigger, strategy })) {
-    if (typeof value !== 'function') throw invalidArgument(name, 'must be a function')
-  }
   const estimate = options.estimateTokens ?? estimateTokens
   const signal = options.signal ?? new AbortController().signal
-  const { session, events: view } = await context.readView(sessionId)
-  const end = (status: CompactionResult['status'], error?: unknown): CompactionResult => ({
-    status,
-    archivedEvents: [],
-    compactedEvents: view,
-    eventsRemoved: 0,
-    tokensEstimatedSaved: 0,
-    ...(error === undefined ? {} : { error }),
-  })
+  const { session, events: view } = await readView(sessionId)
+  const end = (status: CompactionResult['status'], error?: unknown) =>
+    withoutChange(status, view, error)
 
-  try {
-    if (!(await untilAborted(signal, async () => trigger(view)))) return end('not-triggered')
-    const proposal = await untilAborted(signal, async () => strategy(view, { signal }))
-    if (proposal === null || proposal === undefined) return end('nothing-to-archive')
-    const summaries = await prepareSummaries(context, sessionId, proposal)
-    const kept = keepSafely(view, new Set(proposal.keep))
-    const archivedEvents = view.filter((event) => !kept.includes(event))
-    if (archivedEvents.length === 0) return end('nothing-to-archive')
-    let tokensEstimatedSaved = 0
-    for (const event of archivedEvents) {
-      tokensEstimatedSaved += await untilAborted(signal, async () => estimate(formatEvent(event)))
+  /** What the user's code decides, with nothing written; `null`: all fits. */
+  const decide = async () => {
+    // Copies of the list: whoever sorts it must not change what is safe.
+    const proposal = await untilAborted(signal, async () => strategy([...view], { signal }))
+    if (proposal === null || proposal === undefined) return null
+    const summaries = await prepareSummaries(proposal, { sessionId, generateId, now: now() })
+    const kept = new Set(keepSafely(view, readKeep(proposal)))
+    const archived = view.filter((event) => !kept.has(event))
+    let saved = 0
+    for (const event of archived) {
+      saved += await untilAborted(signal, async () => estimate(formatEvent(event)))
     }
     signal.throwIfAborted()
+    return archived.length === 0 ? null : { summaries, kept: [...kept], archived, saved }
+  }
 
-    const keptSummaries = kept.filter((event) => event.synthetic)
-    const keptEvents = kept.filter((event) => !event.synthetic)
-    await context.repository.commit(sessionId, {
-      now: context.now(),
+  let decision: Awaited<ReturnType<typeof decide>>
+  try {
+    if (!(await untilAborted(signal, async () => trigger([...view])))) return end('not-triggered')
+    decision = await decide()
+  } catch (error) {
+    return end('failed', error)
+  }
+  if (decision === null) return end('nothing-to-archive')
+
+  const { summaries, kept, archived, saved } = decision
+  const keptSummaries = kept.filter((event) => event.synthetic)
+  const keptEvents = kept.filter((event) => !event.synthetic)
+  try {
+    await repository.commit(sessionId, {
+      now: now(),
       operationId: randomId(),
+      expectedSession: session.number,
       expectedBoundary: session.boundary?.id ?? null,
       events: summaries,
       boundary: {
@@ -120,51 +126,76 @@ export async function compact(
         rewound: [],
       },
     })
-    const { events: compactedEvents } = await context.readView(sessionId)
-    return {
-      status: 'compacted',
-      archivedEvents,
-      compactedEvents,
-      eventsRemoved: archivedEvents.length,
-      tokensEstimatedSaved,
-    }
   } catch (error) {
     if (isSessionError(error) && error.code === 'BOUNDARY_CONFLICT') return end('conflict')
-    if (isSessionError(error) && STORE_ERRORS.has(error.code)) throw error
-    return end('failed', error)
+    throw error
+  }
+  const { events: compactedEvents } = await readView(sessionId)
+  return {
+    status: 'compacted',
+    archivedEvents: archived.map((event) => ({ ...event, archived: true })),
+    compactedEvents,
+    eventsRemoved: archived.length,
+    tokensEstimatedSaved: saved,
   }
 }
 
-/** Failures of the store and not of the trigger or the strategy. */
-const STORE_ERRORS: ReadonlySet<string> = new Set([
-  'SESSION_NOT_FOUND',
-  'STORAGE_UNAVAILABLE',
-  'STORAGE_BLOCKED',
-  'STORAGE_OUTDATED',
-  'STORAGE_FAILED',
-  'QUOTA_EXCEEDED',
-  'CLOSED',
-])
+/** The result of a compaction that changed nothing. */
+export function withoutChange(
+  status: CompactionResult['status'],
+  view: readonly SessionEvent[],
+  error?: unknown,
+): CompactionResult {
+  return {
+    status,
+    archivedEvents: [],
+    compactedEvents: view,
+    eventsRemoved: 0,
+    tokensEstimatedSaved: 0,
+    ...(error === undefined ? {} : { error }),
+  }
+}
+
+/** @throws SessionError `INVALID_ARGUMENT` */
+export function checkCompactOptions(options: CompactOptions): void {
+  const { trigger, strategy } = options ?? {}
+  for (const [name, value] of Object.entries({ trigger, strategy })) {
+    if (typeof value !== 'function') throw invalidArgument(name, 'must be a function')
+  }
+}
+
+function readKeep({ keep }: CompactionProposal): ReadonlySet<string> {
+  // A forgotten `keep`, or a single id as text, must not archive everything.
+  if (typeof keep === 'object' && keep !== null) return new Set(keep)
+  throw new SessionError('COMPACTION_FAILED', 'keep must be the ids of the events that stay')
+}
 
 async function prepareSummaries(
-  { generateId, now }: CompactionContext,
-  sessionId: string,
   { summaries }: CompactionProposal,
+  context: {
+    readonly sessionId: string
+    readonly generateId: CompactionContext['generateId']
+    readonly now: number
+  },
 ) {
-  const time = now()
   const prepared = []
   for (const [index, summary] of (summaries ?? []).entries()) {
     const path = `summaries[${index}]`
-    const { record } = prepareEvent(
+    const { sessionId, generateId, now } = context
+    const event = prepareEvent(
       { ...summary, sessionId, synthetic: true },
-      { sessionId, id: await generateId(), now: time, path },
+      { sessionId, id: await generateId(), now, path },
     )
     if (messageText(summary.message).trim() === '') {
       throw new SessionError('COMPACTION_FAILED', `${path} is empty`)
     }
-    prepared.push(record)
+    if (exchangeParts(summary).length > 0) {
+      throw new SessionError('COMPACTION_FAILED', `${path} must not call tools`)
+    }
+    prepared.push(event)
   }
-  return prepared
+  checkBatchSize(prepared)
+  return prepared.map(({ record }) => record)
 }
 
 /** Runs `run`, but rejects with the signal's reason as soon as it is aborted, settled or not. */

@@ -7,8 +7,8 @@ import {
   untilAborted,
   withoutChange,
 } from './compact.ts'
-import { describeValue, invalid, invalidArgument, SessionError } from './errors.ts'
-import { EventFilter, type EventFilterInput, type EventFilterJson } from './event-filter.ts'
+import { describeValue, invalid, invalidArgument, SessionError, sessionNotFound } from './errors.ts'
+import { EventFilter, type EventFilterInput } from './event-filter.ts'
 import { checkBatchSize, decodeEvent, erasedBody, prepareEvent } from './event-input.ts'
 import { follow } from './follow.ts'
 import { checkId, isBlank, randomId } from './identifiers.ts'
@@ -26,12 +26,7 @@ import {
   readListCursor,
   requireSession,
 } from './session-record.ts'
-import type {
-  EventView,
-  ReadAnswer,
-  SessionRecord,
-  SessionRepository,
-} from './session-repository.ts'
+import type { EventView, SessionRecord, SessionRepository } from './session-repository.ts'
 import {
   type CreateSessionOptions,
   type DamageReport,
@@ -122,24 +117,23 @@ export function createSessionService<M extends Message = Message>(
     return decoded
   }
 
-  /** The events of an answer and of those that follow it. */
-  async function* decodeAnswers(
-    sessionId: string,
-    filter: EventFilterJson,
-    first: ReadAnswer,
-  ): AsyncGenerator<SessionEvent<M>[]> {
-    for (let answer = first; ; ) {
+  /** The events that a read gives, in portions, each with the session that it was read from. */
+  async function* readPortions(sessionId: string, filter: EventFilter, afterSeq?: number) {
+    const json = filter.toJSON()
+    let answer = await repository.readEvents(sessionId, { now: now(), filter: json, afterSeq })
+    for (const { number } = answer.session; ; ) {
       for (const damage of answer.damage) onDamage({ sessionId, ...damage })
-      yield decode(sessionId, answer.events)
+      yield { session: answer.session, events: decode(sessionId, answer.events) }
       if (answer.next === null) return
-      answer = await repository.readEvents(sessionId, { now: now(), filter, cursor: answer.next })
+      const request = { now: now(), filter: json, cursor: answer.next }
+      answer = await repository.readEvents(sessionId, request)
+      // Deleted and created anew meanwhile: that is another log.
+      if (answer.session.number !== number) throw sessionNotFound(sessionId)
     }
   }
 
   async function* read(sessionId: string, filter: EventFilter, afterSeq?: number) {
-    const json = filter.toJSON()
-    const answer = await repository.readEvents(sessionId, { now: now(), filter: json, afterSeq })
-    yield* decodeAnswers(sessionId, json, answer)
+    for await (const { events } of readPortions(sessionId, filter, afterSeq)) yield events
   }
 
   const getEvents = async (sessionId: string, filter?: EventFilterInput | null) => {
@@ -157,13 +151,14 @@ export function createSessionService<M extends Message = Message>(
   const subscriptions = new Set<() => void>()
 
   const readView = async (sessionId: string) => {
-    const filter = EventFilter.active().toJSON()
-    const answer = await repository.readEvents(sessionId, { now: now(), filter })
     const events: SessionEvent<M>[] = []
-    for await (const portion of decodeAnswers(sessionId, filter, answer)) {
-      for (const event of portion) events.push(event)
+    let session: SessionRecord | undefined
+    for await (const portion of readPortions(sessionId, EventFilter.active())) {
+      session ??= portion.session
+      for (const event of portion.events) events.push(event)
     }
-    return { session: answer.session, events }
+    if (session === undefined) throw sessionNotFound(sessionId)
+    return { session, events }
   }
 
   return {
@@ -338,20 +333,19 @@ export function createSessionService<M extends Message = Message>(
       const given = checkOptions(request, 'options')
       if (isGiven(given.afterSeq)) checkInteger(given.afterSeq, 'afterSeq', 0)
       if (isGiven(given.pollInterval)) checkInteger(given.pollInterval, 'pollInterval', 1)
-      const readAfter = (_: string, seq: number) => read(id, EventFilter.all(), seq)
-      const stop = await follow<M>({ repository, now, readAfter }, id, listener, given)
-      subscriptions.add(stop)
-      return () => {
-        stop()
-        subscriptions.delete(stop)
+      if (typeof listener !== 'function') {
+        throw invalidArgument('listener', `must be a function, not ${describeValue(listener)}`)
       }
+      const readAfter = (_: string, seq: number) => readPortions(id, EventFilter.all(), seq)
+      const onStop = (stop: () => void) => subscriptions.delete(stop)
+      const stop = await follow<M>({ repository, now, readAfter, onStop }, id, listener, given)
+      subscriptions.add(stop)
+      return stop
     },
 
     async *exportSession(sessionId) {
       const id = checkId(sessionId, 'sessionId')
-      const filter = EventFilter.all().toJSON()
-      const answer = await repository.readEvents(id, { now: now(), filter })
-      yield* exportLines(context, id, answer.session, decodeAnswers(id, filter, answer))
+      yield* exportLines(context, id, readPortions(id, EventFilter.all()))
     },
 
     async importSession(input, request) {

@@ -4,7 +4,7 @@ import { isSessionError, sessionNotFound } from './errors.ts'
 import type { Message } from './message.ts'
 import { countRanges } from './seq-ranges.ts'
 import type { SessionEvent } from './session.ts'
-import type { SessionRecord, SessionRepository } from './session-repository.ts'
+import type { Boundary, SessionRecord, SessionRepository } from './session-repository.ts'
 
 /** What happened to a session. */
 export type SessionChange<M extends Message = Message> =
@@ -30,63 +30,106 @@ export interface SubscribeOptions {
 export interface FollowContext<M extends Message> {
   readonly repository: SessionRepository
   readonly now: () => number
-  readonly readAfter: (sessionId: string, seq: number) => AsyncIterable<readonly SessionEvent<M>[]>
+  /** The events after a `seq`, in portions, each with the session that it was read from. */
+  readonly readAfter: (
+    sessionId: string,
+    seq: number,
+  ) => AsyncIterable<{
+    readonly session: SessionRecord
+    readonly events: readonly SessionEvent<M>[]
+  }>
+  /** Called once, when nothing more will be delivered. */
+  readonly onStop: (stop: () => void) => void
 }
 
 /** See `SessionService.subscribe`; gives the way to stop. */
 export async function follow<M extends Message>(
-  { repository, now, readAfter }: FollowContext<M>,
+  { repository, now, readAfter, onStop }: FollowContext<M>,
   sessionId: string,
   listener: (change: SessionChange<M>) => void,
   options: SubscribeOptions,
 ): Promise<() => void> {
-  let known: SessionRecord | null = null
-  let delivered = options.afterSeq ?? 0
+  /** The session's number, once the subscription has begun. */
+  let number: number | null = null
+  /** The last event and the last boundary that were delivered, or lie before the subscription. */
+  let seq = 0
+  let boundary: Boundary | null = null
   let running = false
   let again = false
   let stopped = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const interval = options.pollInterval ?? 1000
-  const onError = options.onError ?? reportError
 
+  const report = (error: unknown) => {
+    try {
+      ;(options.onError ?? reportError)(error)
+    } catch (failure) {
+      reportError(failure)
+    }
+  }
+
+  // A listener's mistake is the application's to see; it must not stop what follows.
   const deliver = (change: SessionChange<M>) => {
     if (stopped) return
     try {
-      listener(change)
+      Promise.resolve(listener(change)).catch(report)
     } catch (error) {
-      // A listener's mistake is the application's to see; it must not stop the others.
-      onError(error)
+      report(error)
     }
   }
 
+  // What was delivered is remembered first, so that nothing is delivered twice.
+  const deliverEvents = (events: readonly SessionEvent<M>[]) => {
+    const last = events.at(-1)
+    if (last === undefined) return
+    seq = last.seq
+    deliver({ type: 'appended', events })
+  }
+  const deliverBoundary = (next: Boundary) => {
+    const grew = countRanges(next.rewound) > countRanges(boundary?.rewound ?? [])
+    boundary = next
+    deliver({ type: grew ? 'rewound' : 'compacted' })
+  }
+
+  /** The boundaries that are still to be delivered, up to the one of `session`, oldest first. */
+  const readNewBoundaries = async (session: SessionRecord): Promise<Boundary[]> => {
+    const { boundary: newest } = session
+    if (newest === null || newest.id === boundary?.id) return []
+    const all = await repository.readBoundaries(sessionId, { now: now() })
+    const end = all.findIndex(({ id }) => id === newest.id)
+    return all.slice(all.findIndex(({ id }) => id === boundary?.id) + 1, end + 1)
+  }
+
+  /** Delivers what has happened up to now: each boundary between the events before and after it. */
   const look = async (): Promise<void> => {
     const session = await repository.findSession(sessionId, { now: now() })
-    if (session === null || (known !== null && session.number !== known.number)) {
-      deliver({ type: 'deleted' })
-      stop()
-      return
-    }
-    if (session.lastSeq > delivered) {
-      for await (const events of readAfter(sessionId, delivered)) {
-        if (stopped) return
-        const last = events.at(-1)
-        if (last === undefined) continue
-        // Remembered first: what a listener throws must not deliver an event twice.
-        delivered = last.seq
-        deliver({ type: 'appended', events })
+    if (session === null || session.number !== number) throw sessionNotFound(sessionId)
+    const boundaries = await readNewBoundaries(session)
+    if (session.lastSeq > seq) {
+      for await (const { session: source, events } of readAfter(sessionId, seq)) {
+        if (source.number !== number) throw sessionNotFound(sessionId)
+        let rest = events.filter((event) => event.seq <= session.lastSeq)
+        // What came after this look began is for the next one.
+        again ||= rest.length < events.length
+        for (let next = boundaries[0]; rest.length > 0; next = boundaries[0]) {
+          const end = next === undefined ? Number.POSITIVE_INFINITY : next.position
+          deliverEvents(rest.filter((event) => event.seq <= end))
+          rest = rest.filter((event) => event.seq > end)
+          if (next !== undefined && rest.length > 0) {
+            boundaries.shift()
+            deliverBoundary(next)
+          }
+        }
+        if (stopped || again) break
       }
-      delivered = Math.max(delivered, session.lastSeq)
+      seq = Math.max(seq, session.lastSeq)
     }
-    const before = known?.boundary
-    if (known !== null && session.boundary !== null && session.boundary.id !== before?.id) {
-      const grew = countRanges(session.boundary.rewound) > countRanges(before?.rewound ?? [])
-      deliver({ type: grew ? 'rewound' : 'compacted' })
-    }
-    known = session
+    for (const next of boundaries) deliverBoundary(next)
   }
 
   const pump = async (): Promise<void> => {
-    if (running || stopped) {
+    // Hints that come before the subscription has begun say nothing new.
+    if (running || stopped || number === null) {
       again = true
       return
     }
@@ -98,31 +141,33 @@ export async function follow<M extends Message>(
         await look()
       } while (again && !stopped)
     } catch (error) {
-      if (isSessionError(error) && error.code === 'CLOSED') stop()
-      else if (!stopped) onError(error)
+      const code = isSessionError(error) ? error.code : null
+      if (code === 'SESSION_NOT_FOUND') deliver({ type: 'deleted' })
+      if (code === 'SESSION_NOT_FOUND' || code === 'CLOSED') stop()
+      else if (!stopped) report(error)
     } finally {
       running = false
       if (!stopped) timer = setTimeout(() => void pump(), interval)
     }
   }
 
-  const unwatch = repository.watch(
-    (changed) => {
-      if (changed === sessionId) void pump()
-    },
-    { sessionId },
-  )
+  const unwatch = repository.watch((changed) => {
+    if (changed === sessionId) void pump()
+  })
   const stop = () => {
+    if (stopped) return
     stopped = true
     if (timer !== undefined) clearTimeout(timer)
     unwatch()
+    onStop(stop)
   }
 
   try {
     const session = await repository.findSession(sessionId, { now: now() })
     if (session === null) throw sessionNotFound(sessionId)
-    if (options.afterSeq === null || options.afterSeq === undefined) delivered = session.lastSeq
-    known = session
+    seq = options.afterSeq ?? session.lastSeq
+    boundary = session.boundary
+    number = session.number
   } catch (error) {
     stop()
     throw error

@@ -1,7 +1,7 @@
 /** What a commit writes: the rules of appending, shared by every store. */
 
 import { placeOf } from './boundary.ts'
-import { SessionError } from './errors.ts'
+import { SessionError, sessionNotFound } from './errors.ts'
 import { MAX_TIME } from './instant.ts'
 import {
   intersectRanges,
@@ -56,6 +56,9 @@ export function idsOfCommit(commit: Commit): readonly string[] {
  */
 export function planCommit(sessionId: string, commit: Commit, context: CommitContext): CommitPlan {
   const session = requireSession(sessionId, context.session, commit.now)
+  if (commit.expectedSession !== undefined && commit.expectedSession !== session.number) {
+    throw sessionNotFound(sessionId)
+  }
   const known = new Map(context.stored)
   const added: EventRecord[] = []
   let latestTimestamp = session.latestTimestamp

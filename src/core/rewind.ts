@@ -1,6 +1,6 @@
 /** Edits of the view by a boundary: rewind for editing and regenerating, and clearing it. */
 
-import { viewRanges } from './boundary.ts'
+import { placeOf, viewRanges } from './boundary.ts'
 import { invalidArgument, isSessionError, SessionError } from './errors.ts'
 import { EventFilter } from './event-filter.ts'
 import { checkId, randomId } from './identifiers.ts'
@@ -13,7 +13,13 @@ import {
   uniteRanges,
 } from './seq-ranges.ts'
 import { requireSession } from './session-record.ts'
-import type { NewBoundary, SessionRecord, SessionRepository } from './session-repository.ts'
+import type {
+  Boundary,
+  EventView,
+  NewBoundary,
+  SessionRecord,
+  SessionRepository,
+} from './session-repository.ts'
 
 /** From where on events leave the view: the named one included (`before`) or kept (`after`). */
 export type RewindTarget =
@@ -42,36 +48,66 @@ export async function rewind(
       throw new SessionError(
         'EVENT_NOT_FOUND',
         `event "${eventId}" is not in session "${sessionId}"`,
-        {
-          details: { sessionId, eventId },
-        },
+        { details: { sessionId, eventId } },
       )
     }
-    if (event.rewound) {
+    if (event.seq > session.lastSeq) return null
+    const place = placeOf(session.boundary, event.seq)
+    if (place.rewound) {
       throw invalidArgument('target', `"${eventId}" was itself taken out by an earlier rewind`)
     }
-    // An archived event: the view of the moment when it was appended.
-    const [boundary = null] = event.archived
-      ? await context.repository.readBoundaries(sessionId, {
-          now: context.now(),
-          beforeSeq: event.seq,
-        })
-      : [session.boundary]
-    const view = viewRanges(boundary, event.archived ? event.seq : session.lastSeq)
+    const { boundary, lastSeq } = await viewToCut(context, session, event)
+    const view = viewRanges(boundary, lastSeq)
     const remaining = cutView(view, event.seq, after !== undefined)
     const rewound = session.boundary?.rewound ?? []
     const summaries = remaining.filter(([seq]) => {
       return boundary?.summaries.includes(seq) === true && !rangesInclude(rewound, seq)
     })
     const kept = normalizeRanges(remaining)
-    const current = normalizeRanges(viewRanges(session.boundary, session.lastSeq))
+    const present = viewRanges(session.boundary, session.lastSeq)
     const from = after === undefined ? event.seq : event.seq + 1
+    const affected = normalizeRanges([...present, ...view, [from, session.lastSeq]])
     return {
       summaries: await idsOf(context, sessionId, summaries),
       kept,
-      rewound: subtractRanges(uniteRanges(current, [[from, session.lastSeq]]), kept),
+      rewound: subtractRanges(affected, kept),
     }
   })
+}
+
+/**
+ * Which view a rewind to `event` cuts: the present one, unless that holds in summaries what came after
+ * the event. Then it is the one of the moment when the event was appended, or, for a summary, of the
+ * compaction that wrote it.
+ */
+async function viewToCut(
+  { repository, now }: EditContext,
+  session: SessionRecord,
+  event: EventView,
+): Promise<{ readonly boundary: Boundary | null; readonly lastSeq: number }> {
+  const present = { boundary: session.boundary, lastSeq: session.lastSeq }
+  const { boundary } = session
+  if (boundary === null || event.seq > boundary.position) return present
+  const isSummary = boundary.summaries.includes(event.seq)
+  const view = normalizeRanges(viewRanges(boundary, boundary.position))
+  const later = subtractRanges(
+    [[event.seq + 1, boundary.position]],
+    uniteRanges(view, boundary.rewound),
+  )
+  const isInView = rangesInclude(view, event.seq)
+  if (isSummary || (isInView && later.length === 0)) return present
+
+  const boundaries = await repository.readBoundaries(session.id, { now: now() })
+  const written = new Set(boundaries.flatMap(({ summaries }) => summaries))
+  const onlySummariesLeft = later.every(([first, last]) => {
+    for (let seq = first; seq <= last; seq++) if (!written.has(seq)) return false
+    return true
+  })
+  if (isInView && onlySummariesLeft) return present
+  const own = boundaries.find(({ summaries }) => summaries.includes(event.seq))
+  if (own !== undefined) return { boundary: own, lastSeq: own.position }
+  const then = boundaries.findLast(({ position }) => position < event.seq) ?? null
+  return { boundary: then, lastSeq: event.seq }
 }
 
 /** See `SessionService.clearView`. */
@@ -82,16 +118,20 @@ export async function clearView(context: EditContext, sessionId: string): Promis
 /** How often an edit is tried when compactions or edits of others keep coming first. */
 const ATTEMPTS = 8
 
-/** Commits the boundary that `edit` makes of the session as it is; gives how many events left the view. */
+/**
+ * Commits the boundary that `edit` makes of the session as it is; gives how many events left the view.
+ * `null` asks for a newer look at the session.
+ */
 async function editView(
   { repository, now }: EditContext,
   sessionId: string,
-  edit: (session: SessionRecord) => Promise<Omit<NewBoundary, 'through'>>,
+  edit: (session: SessionRecord) => Promise<Omit<NewBoundary, 'through'> | null>,
 ): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const found = await repository.findSession(sessionId, { now: now() })
     const session = requireSession(sessionId, found, now())
     const boundary = await edit(session)
+    if (boundary === null) continue
     const view = normalizeRanges(viewRanges(session.boundary, session.lastSeq))
     const removed = countRanges(subtractRanges(view, boundary.kept))
     if (removed === 0 && countRanges(boundary.kept) === countRanges(view)) return 0
@@ -99,6 +139,7 @@ async function editView(
       await repository.commit(sessionId, {
         now: now(),
         operationId: randomId(),
+        expectedSession: session.number,
         expectedBoundary: session.boundary?.id ?? null,
         events: [],
         boundary: { ...boundary, through: session.lastSeq },

@@ -105,6 +105,11 @@ export interface Commit {
   readonly expectedVersion?: number | undefined
   /** Fail with `BOUNDARY_CONFLICT` unless this is the newest boundary's id (`null`: there is none). */
   readonly expectedBoundary?: string | null | undefined
+  /**
+   * Fail with `SESSION_NOT_FOUND` unless this is the session's `number`: what was decided about one
+   * session must not happen to another that was created under its id meanwhile.
+   */
+  readonly expectedSession?: number | undefined
 }
 
 /** What a commit led to. */

@@ -33,22 +33,13 @@ interface TransferContext {
 export async function* exportLines(
   { repository, now }: TransferContext,
   sessionId: string,
-  session: SessionRecord,
-  portions: AsyncIterable<readonly SessionEvent[]>,
+  portions: AsyncIterable<{
+    readonly session: SessionRecord
+    readonly events: readonly SessionEvent[]
+  }>,
 ): AsyncGenerator<string> {
-  const boundaries = [...(await repository.readBoundaries(sessionId, { now: now() }))].filter(
-    ({ position }) => position <= session.lastSeq,
-  )
-  yield line({
-    type: 'session',
-    turnlog: FORMAT,
-    id: session.id,
-    userId: session.userId,
-    createdAt: session.createdAt,
-    expiresAt: session.expiresAt,
-    slidingTimeToLive: session.slidingTimeToLive,
-    metadata: JSON.parse(session.metadata),
-  })
+  let session: SessionRecord | undefined
+  let boundaries: readonly Boundary[] = []
   let seq = 0
   let exported = 0
   function* boundariesBefore(next: number): Generator<string> {
@@ -65,7 +56,25 @@ export async function* exportLines(
     }
     yield* boundariesBefore(seq)
   }
-  for await (const events of portions) {
+  for await (const { session: source, events } of portions) {
+    if (session === undefined) {
+      session = source
+      const { lastSeq, boundary: newest } = session
+      const all = await repository.readBoundaries(sessionId, { now: now() })
+      // Only what the first answer saw: an edit that came after it may lie at the same place.
+      const end = all.findIndex(({ id }) => id === newest?.id)
+      boundaries = all.slice(0, end + 1).filter(({ position }) => position <= lastSeq)
+      yield line({
+        type: 'session',
+        turnlog: FORMAT,
+        id: session.id,
+        userId: session.userId,
+        createdAt: session.createdAt,
+        expiresAt: session.expiresAt,
+        slidingTimeToLive: session.slidingTimeToLive,
+        metadata: JSON.parse(session.metadata),
+      })
+    }
     for (const { id, timestamp, branch, synthetic, message, metadata, ...event } of events) {
       yield* until(event.seq)
       yield line({
@@ -80,8 +89,9 @@ export async function* exportLines(
       })
     }
   }
-  yield* until(session.lastSeq + 1)
-  yield line({ type: 'end', events: session.lastSeq, boundaries: exported })
+  const lastSeq = session?.lastSeq ?? 0
+  yield* until(lastSeq + 1)
+  yield line({ type: 'end', events: lastSeq, boundaries: exported })
 }
 
 function placeholder(seq: number): object {
