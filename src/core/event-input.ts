@@ -3,7 +3,7 @@
 import { describeValue, invalid, SessionError } from './errors.ts'
 import { checkId } from './identifiers.ts'
 import { checkInstant } from './instant.ts'
-import { type JsonObject, toStoredObject, utf8Length } from './json.ts'
+import { type JsonObject, parseStoredJson, toStoredObject, utf8Length } from './json.ts'
 import { type Message, messageText, toStoredMessage } from './message.ts'
 import type { EventInput, SessionEvent } from './session.ts'
 import type { EventView, NewEventRecord } from './session-repository.ts'
@@ -134,7 +134,10 @@ export function decodeEvent<M extends Message>(
 ): SessionEvent<M> | null {
   const { id, seq, timestamp, branch, synthetic, archived, rewound } = event
   try {
-    const { message, metadata } = JSON.parse(event.body) as { message: M; metadata: JsonObject }
+    const { message, metadata } = parseStoredJson(event.body) as {
+      message: M
+      metadata: JsonObject
+    }
     messageText(message) // fails unless it is a message
     return {
       id,

@@ -170,6 +170,16 @@ export function toStoredObject(value: unknown, path: string): JsonObject {
   return stored as JsonObject
 }
 
+/**
+ * Reads stored JSON. Rows that turnlog wrote are well-formed; in those of others a lone surrogate may be
+ * escaped, and a model's provider refuses every prompt that holds one.
+ */
+export function parseStoredJson(text: string): unknown {
+  return /\\u[dD][89a-fA-F]/.test(text)
+    ? JSON.parse(text, (_key, value) => (typeof value === 'string' ? value.toWellFormed() : value))
+    : JSON.parse(text)
+}
+
 /** The length of a well-formed string in UTF-8 bytes. */
 export function utf8Length(text: string): number {
   let bytes = text.length
