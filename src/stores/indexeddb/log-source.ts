@@ -1,10 +1,10 @@
 /** The log of one session, read within one transaction: a consistent snapshot. */
 
-import { unwrap } from 'idb'
 import type { LogSource } from '../../core/read-log.ts'
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { Damage, EventRecord } from '../../core/session-repository.ts'
-import type { StoredBody, StoredEvent } from './schema.ts'
+import { readLongBody } from './event-rows.ts'
+import type { StoredEvent } from './schema.ts'
 import { fromStoredEvent, hasLongBody } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
 
@@ -55,24 +55,4 @@ async function withLongBodies(
   if (units === 0) return taken.map((row) => fromStoredEvent(row))
   const bodies = await Promise.all(taken.map((row) => readLongBody(transaction, row)))
   return taken.map((row, index) => fromStoredEvent(row, bodies[index]))
-}
-
-/** The long body of a record; `undefined` when it has none, or none that the browser can read. */
-export async function readLongBody(
-  transaction: ReadTransaction,
-  stored: StoredEvent,
-): Promise<unknown> {
-  if (!hasLongBody(stored)) return undefined
-  const bodies = unwrap(transaction.objectStore('bodies'))
-  const request: IDBRequest<StoredBody | undefined> = bodies.get([stored.session, stored.seq])
-  return new Promise((resolve) => {
-    request.addEventListener('success', () => resolve(request.result?.body))
-    request.addEventListener('error', (event) => {
-      // Browsers keep large values in files of their own. When one is lost, that is the damage of one
-      // event: without this the whole transaction would be rolled back.
-      event.preventDefault()
-      event.stopPropagation()
-      resolve(undefined)
-    })
-  })
 }

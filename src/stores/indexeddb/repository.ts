@@ -1,20 +1,20 @@
 /** The `SessionRepository` in IndexedDB: it moves records, what they mean is decided in the core. */
 
 import { placeOf } from '../../core/boundary.ts'
-import { type CommitPlan, idsOfCommit, planCommit } from '../../core/plan-commit.ts'
 import { readLog } from '../../core/read-log.ts'
 import { recallLogs } from '../../core/recall.ts'
 import { changeSession, isExpired, requireSession } from '../../core/session-record.ts'
-import type { Commit, EventRecord, SessionRepository } from '../../core/session-repository.ts'
+import type { SessionRepository } from '../../core/session-repository.ts'
 import { createChangeChannel } from './change-channel.ts'
+import { createCommitter } from './commits.ts'
 import { type ConnectionOptions, createConnection } from './connection.ts'
+import { findEvent, findStoredEvent, writeEvents } from './event-rows.ts'
 import { rowsOf } from './key-ranges.ts'
 import { listSessions, readSessionsOf } from './list-sessions.ts'
-import { createLogSource, readLongBody } from './log-source.ts'
-import type { StoredEvent, StoredSession } from './schema.ts'
+import { createLogSource } from './log-source.ts'
+import type { StoredSession } from './schema.ts'
 import { createSessionDirectory, type FoundSession } from './session-directory.ts'
-import { nameOf } from './storage-error.ts'
-import { salvageEvent, toStoredEvent, toStoredSession } from './stored-records.ts'
+import { hasLongBody, salvageEvent, toStoredSession } from './stored-records.ts'
 import {
   add,
   createTransactions,
@@ -32,6 +32,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
   const connection = createConnection(options)
   const transactions = createTransactions(connection, options.durability)
   const directory = createSessionDirectory()
+  const commitPlanned = createCommitter(transactions, directory)
   const channel = createChangeChannel(options.databaseName)
 
   const requireFound = async (
@@ -42,31 +43,6 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     const found = await directory.find(transaction, sessionId)
     requireSession(sessionId, found?.record, now)
     return found as FoundSession
-  }
-
-  const tryCommit = (sessionId: string, commit: Commit, mayBeStored: boolean) =>
-    transactions.write(async (transaction) => {
-      const found = await directory.find(transaction, sessionId)
-      const plan = planCommit(sessionId, commit, {
-        session: found?.record ?? null,
-        ...(found !== null && mayBeStored
-          ? await findStored(transaction, found.stored.number, commit)
-          : { stored: new Map(), operationStored: false }),
-      })
-      const rewritten = found !== null && plan.changed ? writePlan(transaction, found, plan) : null
-      return { plan, rewritten }
-    })
-
-  /** Looking 1,000 ids up takes as long as adding 1,000 events; that no id is taken, the index tells. */
-  const commitOnce = async (sessionId: string, commit: Commit) => {
-    if (isPlainAppend(commit)) {
-      try {
-        return await tryCommit(sessionId, commit, false)
-      } catch (error) {
-        if (nameOf((error as Error).cause) !== 'ConstraintError') throw error
-      }
-    }
-    return tryCommit(sessionId, commit, true)
   }
 
   const removeSessions = async (
@@ -97,7 +73,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
         add(transaction, 'heads', [head])
         return { created: true, session: record, stored }
       })
-      directory.remember(stored)
+      directory.remember({ stored, record: session })
       if (created) channel.notify([session.id])
       return { session, created }
     },
@@ -116,7 +92,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
         put(transaction, 'heads', [head])
         return { session, stored }
       })
-      directory.remember(stored)
+      directory.remember({ stored, record: session })
       channel.notify([sessionId])
       return session
     },
@@ -146,8 +122,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     },
 
     async commit(sessionId, commit) {
-      const { plan, rewritten } = await commitOnce(sessionId, commit)
-      if (rewritten !== null) directory.remember(rewritten)
+      const plan = await commitPlanned(sessionId, commit)
       if (plan.changed) channel.notify([sessionId])
       return plan.result
     },
@@ -185,6 +160,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
         const { number } = (await requireFound(transaction, sessionId, now)).record
         const found = await findStoredEvent(transaction, number, eventId)
         if (found === undefined) return false
+        if (hasLongBody(found)) remove(transaction, 'bodies', [number, found.seq])
         writeEvents(transaction, number, [{ ...salvageEvent(found), body }], put)
         return true
       })
@@ -212,91 +188,10 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
   }
 }
 
-/** Whether a commit only appends, so that looking for stored ids can wait until one turns up. */
-function isPlainAppend(commit: Commit): boolean {
-  return (
-    commit.boundary === undefined &&
-    commit.operationId === undefined &&
-    commit.expectedVersion === undefined &&
-    commit.expectedBoundary === undefined
-  )
-}
-
-/** What the store holds of a commit already. */
-async function findStored(
-  transaction: ReadTransaction,
-  session: number,
-  commit: Commit,
-): Promise<{ stored: ReadonlyMap<string, EventRecord>; operationStored: boolean }> {
-  const [events, operation] = await Promise.all([
-    Promise.all(idsOfCommit(commit).map((id) => findEvent(transaction, session, id))),
-    commit.operationId === undefined
-      ? undefined
-      : transaction.objectStore('boundaries').index('id').getKey([session, commit.operationId]),
-  ])
-  const stored = events.filter((event) => event !== null)
-  return {
-    stored: new Map(stored.map((event) => [event.id, event])),
-    operationStored: operation !== undefined,
-  }
-}
-
-/** @returns the session's record when it was written, too. */
-function writePlan(
-  transaction: WriteTransaction,
-  { stored: old, record }: FoundSession,
-  { session, events, boundary }: CommitPlan,
-): StoredSession | null {
-  const isRewritten = session.expiresAt !== record.expiresAt
-  const { stored, head } = toStoredSession(session, isRewritten ? undefined : old.stamp)
-  const { number, version } = session
-  if (isRewritten) put(transaction, 'sessions', [stored])
-  put(transaction, 'heads', [head])
-  writeEvents(transaction, number, events, add)
-  if (boundary !== null) {
-    const { id, position } = boundary
-    add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
-  }
-  return isRewritten ? stored : null
-}
-
-function writeEvents(
-  transaction: WriteTransaction,
-  session: number,
-  events: readonly EventRecord[],
-  write: typeof add,
-): void {
-  const rows = events.map((event) => toStoredEvent(session, event))
-  write(
-    transaction,
-    'events',
-    rows.map(({ stored }) => stored),
-  )
-  const bodies = rows.map(({ body }) => body).filter((body) => body !== null)
-  if (bodies.length > 0) write(transaction, 'bodies', bodies)
-}
-
 function removeRows(transaction: WriteTransaction, number: number): void {
   remove(transaction, 'sessions', number)
   remove(transaction, 'heads', number)
   remove(transaction, 'events', rowsOf(number))
   remove(transaction, 'bodies', rowsOf(number))
   remove(transaction, 'boundaries', rowsOf(number))
-}
-
-async function findEvent(
-  transaction: ReadTransaction,
-  session: number,
-  eventId: string,
-): Promise<EventRecord | null> {
-  const stored = await findStoredEvent(transaction, session, eventId)
-  return stored === undefined ? null : salvageEvent(stored, await readLongBody(transaction, stored))
-}
-
-function findStoredEvent(
-  transaction: ReadTransaction,
-  session: number,
-  eventId: string,
-): Promise<StoredEvent | undefined> {
-  return transaction.objectStore('events').index('id').get([session, eventId])
 }

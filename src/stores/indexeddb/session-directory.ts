@@ -1,4 +1,4 @@
-/** Finds sessions by id. Remembers their records, so that an append has one small record to read. */
+/** Finds sessions by id, and remembers what was found, so that an append need not look first. */
 
 import type { SessionRecord } from '../../core/session-repository.ts'
 import { rowsOf } from './key-ranges.ts'
@@ -14,50 +14,60 @@ export interface FoundSession {
 export interface SessionDirectory {
   /** The session as the transaction sees it, expired or not. */
   find(transaction: ReadTransaction, sessionId: string): Promise<FoundSession | null>
-  /** For a record that was just committed. */
-  remember(stored: StoredSession): void
+  /** The session as this instance knows it. It may have changed: see {@link isUnchanged}. */
+  recall(sessionId: string): FoundSession | null
+  /** Whether the transaction sees the session just like this. */
+  isUnchanged(transaction: ReadTransaction, found: FoundSession): Promise<boolean>
+  /** For what was just committed. */
+  remember(found: FoundSession): void
 }
 
 const MOST_REMEMBERED = 256
 
 export function createSessionDirectory(): SessionDirectory {
-  const remembered = new Map<string, StoredSession>()
+  const remembered = new Map<string, FoundSession>()
 
-  const remember = (stored: StoredSession) => {
-    remembered.delete(stored.id)
-    remembered.set(stored.id, stored)
+  const remember = (found: FoundSession): FoundSession => {
+    remembered.delete(found.stored.id)
+    remembered.set(found.stored.id, found)
     if (remembered.size > MOST_REMEMBERED) {
-      for (const [oldest] of remembered) {
-        remembered.delete(oldest)
-        break
-      }
+      const [oldest] = remembered.keys()
+      remembered.delete(oldest as string)
     }
+    return found
   }
 
   return {
     remember,
 
+    recall: (sessionId) => remembered.get(sessionId) ?? null,
+
+    async isUnchanged(transaction, { stored, record }) {
+      const head = await transaction.objectStore('heads').get(stored.number)
+      return (
+        head?.stamp === stored.stamp &&
+        head.lastSeq === record.lastSeq &&
+        head.version === record.version
+      )
+    },
+
     async find(transaction, sessionId) {
       const known = remembered.get(sessionId)
       if (known !== undefined) {
-        const head = await transaction.objectStore('heads').get(known.number)
-        // The stamp says that nothing has changed, not even that the database is another one by now.
-        if (isIntactHead(head) && head.stamp === known.stamp) {
-          return { stored: known, record: fromStoredSession(known, head) }
+        const { stored } = known
+        const head = await transaction.objectStore('heads').get(stored.number)
+        // The stamp says that the record is the same, and not one of another database by now.
+        if (isIntactHead(head) && head.stamp === stored.stamp) {
+          return remember({ stored, record: fromStoredSession(stored, head) })
         }
         remembered.delete(sessionId)
       }
       const stored = await transaction.objectStore('sessions').index('id').get(sessionId)
       if (stored === undefined) return null
       const head = await transaction.objectStore('heads').get(stored.number)
-      if (isIntactHead(head) && head.stamp === stored.stamp) remember(stored)
-      return {
-        stored,
-        record: fromStoredSession(
-          stored,
-          isIntactHead(head) ? head : await rebuildHead(transaction, stored),
-        ),
-      }
+      return isIntactHead(head)
+        ? remember({ stored, record: fromStoredSession(stored, head) })
+        : { stored, record: fromStoredSession(stored, await rebuildHead(transaction, stored)) }
     },
   }
 }

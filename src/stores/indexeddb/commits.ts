@@ -1,0 +1,148 @@
+/**
+ * Commits, in the order of the calls.
+ *
+ * An append that reads first what it writes next takes a third longer. So a plain append is planned on
+ * what this instance remembers of the session, and its transaction checks that nothing has changed
+ * since while it writes already. When something has, or an id turns out to be stored (the index over
+ * the ids refuses it), that transaction is rolled back, and a second one looks everything up.
+ */
+
+import { SessionError } from '../../core/errors.ts'
+import { type CommitPlan, idsOfCommit, planCommit } from '../../core/plan-commit.ts'
+import { isExpired } from '../../core/session-record.ts'
+import type { Commit, EventRecord } from '../../core/session-repository.ts'
+import { findEvent, writeEvents } from './event-rows.ts'
+import type { FoundSession, SessionDirectory } from './session-directory.ts'
+import { nameOf } from './storage-error.ts'
+import { toStoredSession } from './stored-records.ts'
+import {
+  add,
+  put,
+  type ReadTransaction,
+  type Transactions,
+  type WriteTransaction,
+} from './transactions.ts'
+
+export type Committer = (sessionId: string, commit: Commit) => Promise<CommitPlan>
+
+export function createCommitter(
+  transactions: Transactions,
+  directory: SessionDirectory,
+): Committer {
+  const running = new Map<string, Promise<unknown>>()
+
+  const commitLookingUp = (sessionId: string, commit: Commit) =>
+    transactions.write(async (transaction) => {
+      const found = await directory.find(transaction, sessionId)
+      const plan = planCommit(sessionId, commit, {
+        session: found?.record ?? null,
+        ...(found === null
+          ? { stored: new Map(), operationStored: false }
+          : await findStored(transaction, found.record.number, commit)),
+      })
+      if (found === null || !plan.changed) return { plan, written: null }
+      return { plan, written: writePlan(transaction, found, plan) }
+    })
+
+  const commitRemembered = async (sessionId: string, commit: Commit) => {
+    const found =
+      directory.recall(sessionId) ??
+      (await transactions.read((transaction) => directory.find(transaction, sessionId)))
+    if (found === null || isExpired(found.record, commit.now)) return null
+    const plan = planCommit(sessionId, commit, {
+      session: found.record,
+      stored: new Map(),
+      operationStored: false,
+    })
+    if (!plan.changed) return null
+    try {
+      return await transactions.write(async (transaction) => {
+        const isUnchanged = directory.isUnchanged(transaction, found)
+        const written = writePlan(transaction, found, plan)
+        if (!(await isUnchanged)) throw outdated()
+        return { plan, written }
+      })
+    } catch (error) {
+      const { cause } = error as Error
+      if (cause === OUTDATED || nameOf(cause) === 'ConstraintError') return null
+      throw error
+    }
+  }
+
+  const commitNow: Committer = async (sessionId, commit) => {
+    const { plan, written } =
+      (isPlainAppend(commit) ? await commitRemembered(sessionId, commit) : null) ??
+      (await commitLookingUp(sessionId, commit))
+    if (written !== null) directory.remember(written)
+    return plan
+  }
+
+  return async (sessionId, commit) => {
+    const before = running.get(sessionId)
+    const mine = before === undefined ? commitNow(sessionId, commit) : after(before)
+    async function after(earlier: Promise<unknown>): Promise<CommitPlan> {
+      await earlier.catch(() => undefined) // whoever made that call is told
+      return commitNow(sessionId, commit)
+    }
+    running.set(sessionId, mine)
+    try {
+      return await mine
+    } finally {
+      if (running.get(sessionId) === mine) running.delete(sessionId)
+    }
+  }
+}
+
+const OUTDATED = 'the session has changed since it was read'
+
+function outdated(): SessionError {
+  return new SessionError('STORAGE_FAILED', OUTDATED, { cause: OUTDATED })
+}
+
+/** Whether a commit only appends: others compare with what is stored. */
+function isPlainAppend(commit: Commit): boolean {
+  return (
+    commit.boundary === undefined &&
+    commit.operationId === undefined &&
+    commit.expectedVersion === undefined &&
+    commit.expectedBoundary === undefined
+  )
+}
+
+/** What the store holds of a commit already. */
+async function findStored(
+  transaction: ReadTransaction,
+  session: number,
+  commit: Commit,
+): Promise<{ stored: ReadonlyMap<string, EventRecord>; operationStored: boolean }> {
+  const [events, operation] = await Promise.all([
+    Promise.all(idsOfCommit(commit).map((id) => findEvent(transaction, session, id))),
+    commit.operationId === undefined
+      ? undefined
+      : transaction.objectStore('boundaries').index('id').getKey([session, commit.operationId]),
+  ])
+  const stored = events.filter((event) => event !== null)
+  return {
+    stored: new Map(stored.map((event) => [event.id, event])),
+    operationStored: operation !== undefined,
+  }
+}
+
+/** @returns the session as it is then. */
+function writePlan(
+  transaction: WriteTransaction,
+  found: FoundSession,
+  { session, events, boundary }: CommitPlan,
+): FoundSession {
+  const isRewritten = session.expiresAt !== found.record.expiresAt
+  const { stored, head } = toStoredSession(session, isRewritten ? undefined : found.stored.stamp)
+  const { number, version } = session
+  if (isRewritten) put(transaction, 'sessions', [stored])
+  put(transaction, 'heads', [head])
+  writeEvents(transaction, number, events, add)
+  if (boundary !== null) {
+    const { id, position } = boundary
+    add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
+  }
+  return { stored, record: session }
+}

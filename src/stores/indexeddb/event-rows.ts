@@ -1,0 +1,62 @@
+/** The records of events and of their long bodies. */
+
+import { unwrap } from 'idb'
+import type { EventRecord } from '../../core/session-repository.ts'
+import type { StoredBody, StoredEvent } from './schema.ts'
+import { hasLongBody, salvageEvent, toStoredEvent } from './stored-records.ts'
+import type { add, ReadTransaction, WriteTransaction } from './transactions.ts'
+
+/** Writes events with `add` or, over those that are there, with `put`. */
+export function writeEvents(
+  transaction: WriteTransaction,
+  session: number,
+  events: readonly EventRecord[],
+  write: typeof add,
+): void {
+  const rows = events.map((event) => toStoredEvent(session, event))
+  const bodies = rows.map(({ body }) => body).filter((body) => body !== null)
+  write(
+    transaction,
+    'events',
+    rows.map(({ stored }) => stored),
+  )
+  if (bodies.length > 0) write(transaction, 'bodies', bodies)
+}
+
+export async function findStoredEvent(
+  transaction: ReadTransaction,
+  session: number,
+  eventId: string,
+): Promise<StoredEvent | undefined> {
+  return transaction.objectStore('events').index('id').get([session, eventId])
+}
+
+/** The event with an id, or what is left of it. */
+export async function findEvent(
+  transaction: ReadTransaction,
+  session: number,
+  eventId: string,
+): Promise<EventRecord | null> {
+  const stored = await findStoredEvent(transaction, session, eventId)
+  return stored === undefined ? null : salvageEvent(stored, await readLongBody(transaction, stored))
+}
+
+/** The long body of a record; `undefined` when it has none, or none that the browser can read. */
+export async function readLongBody(
+  transaction: ReadTransaction,
+  stored: StoredEvent,
+): Promise<unknown> {
+  if (!hasLongBody(stored)) return undefined
+  const bodies = unwrap(transaction.objectStore('bodies'))
+  const request: IDBRequest<StoredBody | undefined> = bodies.get([stored.session, stored.seq])
+  return new Promise((resolve) => {
+    request.addEventListener('success', () => resolve(request.result?.body))
+    request.addEventListener('error', (event) => {
+      // Browsers keep large values in files of their own. When one is lost, that is the damage of one
+      // event: without this the whole transaction would be rolled back.
+      event.preventDefault()
+      event.stopPropagation()
+      resolve(undefined)
+    })
+  })
+}
