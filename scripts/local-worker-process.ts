@@ -44,7 +44,7 @@ async function start(options: LocalWorkerOptions): Promise<string> {
     convertV4MiniflareOptions({
       name: 'turnlog-local',
       modules: [{ type: 'ESModule', path: 'worker.mjs', contents: outputFiles[0]?.text ?? '' }],
-      compatibilityDate,
+      compatibilityDate: options.compatibilityDate ?? compatibilityDate,
       host: '127.0.0.1',
       port: options.port ?? 0,
       log: new Log(LogLevel.ERROR),

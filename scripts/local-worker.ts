@@ -18,6 +18,8 @@ export interface LocalWorkerOptions {
   readonly durableObjects?: Readonly<Record<string, string>>
   /** Text bindings (`env.NAME`). */
   readonly bindings?: Readonly<Record<string, string>>
+  /** Default is the one of wrangler.toml. */
+  readonly compatibilityDate?: string
   /** Default is a free port. */
   readonly port?: number
 }
