@@ -34,6 +34,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   let closed = false
   let opening: Promise<Database> | null = null
   let current: Database | null = null
+  /** Openings that wait for another tab, given up or not: a later one waits behind them. */
+  const blocked = new Set<IDBOpenDBRequest>()
   /** Which database this connection has worked with. */
   let identity: string | null = null
 
@@ -44,7 +46,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   }
 
   const start = async (): Promise<Database> => {
-    const { database, identity: found } = await openDatabase(options, forget)
+    const { database, identity: found } = await openDatabase(options, blocked, forget)
     if (closed) {
       database.close()
       throw closedError()
@@ -99,16 +101,16 @@ interface OpenedDatabase {
 
 async function openDatabase(
   { databaseName, getFactory, openTimeout, onBlocked }: ConnectionOptions,
+  blocked: Set<IDBOpenDBRequest>,
   onClosed: (database: Database) => void,
 ): Promise<OpenedDatabase> {
-  let isBlocked = false
   let upgradeFailure: unknown
   try {
     const factory = getFactory()
     if (factory === null || factory === undefined) throw new Error('there is no indexedDB here')
     const request = factory.open(databaseName, MIGRATIONS.length)
     request.addEventListener('blocked', () => {
-      isBlocked = true
+      blocked.add(request)
       queueMicrotask(onBlocked)
     })
     request.addEventListener('upgradeneeded', ({ oldVersion }) => {
@@ -121,11 +123,11 @@ async function openDatabase(
         abort(transaction)
       })
     })
-    const opened = (wrap(request) as Promise<Database>).then((database) =>
-      prepare(database, onClosed),
-    )
+    const opened = (wrap(request) as Promise<Database>)
+      .finally(() => blocked.delete(request))
+      .then((database) => prepare(database, onClosed))
     return await withinTime(opened, openTimeout, () =>
-      isBlocked
+      blocked.size > 0
         ? new SessionError(
             'STORAGE_BLOCKED',
             `another tab holds an older version of the database "${databaseName}" open: close it and try again`,
