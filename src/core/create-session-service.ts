@@ -364,13 +364,14 @@ export function createSessionService<M extends Message = Message>(
         { now: time },
       )
       if (session.userId !== userId) throw notOwner(id, userId)
-      if (!created && !(await isSameLog(context, id, steps, read(id, EventFilter.all())))) {
+      if (!created && !(await isSameLog(context, session, steps, read(id, EventFilter.all())))) {
         throw sessionExists(id)
       }
       try {
-        await replaySession(context, id, steps)
+        await replaySession(context, session, steps)
       } catch (error) {
-        if (created) await repository.deleteSession(id)
+        // What failed first is what matters; a part that stays is completed by importing again.
+        if (created) await repository.deleteSession(id).catch(() => false)
         throw error
       }
       return toSession(requireSession(id, await repository.findSession(id, { now: now() }), now()))

@@ -1,15 +1,18 @@
 /**
  * Export and import of a session as JSON Lines: a line for the session, then its events and boundaries
- * in the order in which they came about, then a line that counts them.
+ * in the order in which they came about, then a line that counts them. Each line ends with a `check`
+ * over itself and the lines before it, so that a damaged file is noticed and the place named. A file
+ * that somebody wrote by hand may leave out all of them.
  */
 
 import { SessionError } from './errors.ts'
 import { MAX_BATCH_BYTES, type PreparedEvent, prepareEvent } from './event-input.ts'
+import { checkId } from './identifiers.ts'
 import { toEpochMilliseconds } from './instant.ts'
-import { type JsonObject, toStoredObject } from './json.ts'
-import type { Message } from './message.ts'
-import type { SeqRanges } from './seq-ranges.ts'
+import type { JsonObject } from './json.ts'
+import { normalizeRanges, type SeqRanges } from './seq-ranges.ts'
 import type { EventInput, SessionEvent } from './session.ts'
+import { encodeMetadata } from './session-record.ts'
 import type { Boundary, SessionRecord, SessionRepository } from './session-repository.ts'
 
 const FORMAT = 1
@@ -38,6 +41,7 @@ export async function* exportLines(
     readonly events: readonly SessionEvent[]
   }>,
 ): AsyncGenerator<string> {
+  const line = checkedLines()
   let session: SessionRecord | undefined
   let boundaries: readonly Boundary[] = []
   let seq = 0
@@ -109,8 +113,30 @@ function placeholder(seq: number): object {
   }
 }
 
-function line(value: object): string {
-  return `${JSON.stringify(value)}\n`
+/** Makes each value a line that checks itself and those before it. */
+function checkedLines(): (value: object) => string {
+  let sum = FIRST_SUM
+  return (value) => {
+    const text = JSON.stringify(value)
+    sum = addToSum(sum, text)
+    return `${text.slice(0, -1)},"check":"${formatSum(sum)}"}\n`
+  }
+}
+
+const CHECK = /,"check":"([0-9a-f]{8})"\}$/
+const FIRST_SUM = 0x811c9dc5
+
+/** FNV-1a: any change of a single character changes the sum of its line and of all that follow. */
+function addToSum(sum: number, text: string): number {
+  let result = sum
+  for (let index = 0; index < text.length; index++) {
+    result = Math.imul(result ^ text.charCodeAt(index), 0x01000193)
+  }
+  return result
+}
+
+function formatSum(sum: number): string {
+  return (sum >>> 0).toString(16).padStart(8, '0')
 }
 
 /** A file that was read to its end and found whole. */
@@ -139,11 +165,21 @@ export async function parseSession(input: TextInput): Promise<ParsedSession> {
   let boundaries = 0
   let ended = false
   let number = 0
+  let sum: number | null = FIRST_SUM
   try {
     for await (const text of linesOf(input)) {
       number++
-      if (text.trim() === '') continue
-      const record = toStoredObject(JSON.parse(text), 'line')
+      const content = text.trim()
+      if (content === '') continue
+      const check = CHECK.exec(content)
+      const unchecked = check === null ? content : `${content.slice(0, check.index)}}`
+      if (session === null && check === null) sum = null
+      expect((check === null) === (sum === null), 'differs from the first in having a check')
+      if (check !== null && sum !== null) {
+        sum = addToSum(sum, unchecked)
+        expect(formatSum(sum) === check[1], 'is damaged, or a line before it is missing')
+      }
+      const record = readObject(JSON.parse(unchecked), 'it')
       expect(!ended, 'comes after the end')
       if (record['type'] === 'session') {
         expect(session === null, 'is a second session')
@@ -185,9 +221,28 @@ export async function parseSession(input: TextInput): Promise<ParsedSession> {
   return { session: session as Omit<SessionRecord, 'number'>, steps }
 }
 
+function readObject(value: unknown, what: string): JsonObject {
+  expect(
+    typeof value === 'object' && value !== null && !Array.isArray(value),
+    `is no session's: ${what} must be an object`,
+  )
+  return value as JsonObject
+}
+
 function expect(condition: boolean, problem: string): asserts condition {
   if (!condition) throw new SessionError('INVALID_IMPORT', problem)
 }
+
+const HEAD_KEYS = [
+  'type',
+  'turnlog',
+  'id',
+  'userId',
+  'createdAt',
+  'expiresAt',
+  'slidingTimeToLive',
+  'metadata',
+]
 
 function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   const { turnlog, id, userId, createdAt, expiresAt, slidingTimeToLive } = record
@@ -195,13 +250,16 @@ function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   expect(typeof id === 'string' && typeof userId === 'string', 'lacks an id or a user id')
   expect(isTime(createdAt) && (expiresAt === null || isTime(expiresAt)), 'has no valid times')
   expect(slidingTimeToLive === null || isTime(slidingTimeToLive), 'has no valid lifetime')
+  for (const key of Object.keys(record)) {
+    expect(HEAD_KEYS.includes(key), `has the unknown field "${key}"`)
+  }
   return {
     id,
     userId,
     createdAt,
     expiresAt,
     slidingTimeToLive,
-    metadata: JSON.stringify(toStoredObject(record['metadata'], 'metadata')),
+    metadata: encodeMetadata(readObject(record['metadata'], 'metadata')),
     lastSeq: 0,
     version: 0,
     lastEventAt: null,
@@ -218,7 +276,7 @@ function parseEvent(record: JsonObject): PreparedEvent {
   const { id, timestamp, branch, synthetic, message, metadata } = record as JsonObject & EventInput
   expect(typeof id === 'string' && isTime(timestamp), 'lacks an id or a timestamp')
   return prepareEvent(
-    { message: message as Message, metadata, branch, synthetic, timestamp },
+    { message, metadata, branch, synthetic, timestamp },
     { sessionId: '', id, now: 0, path: 'event' },
   )
 }
@@ -231,15 +289,17 @@ function parseBoundary(record: JsonObject): Boundary {
   const isSeq = (seq: unknown) =>
     Number.isSafeInteger(seq) && (seq as number) >= 1 && (seq as number) <= (position as number)
   expect(Array.isArray(summaries) && summaries.every(isSeq), 'has no valid summaries')
+  expect(new Set(summaries).size === summaries.length, 'has a summary twice')
   for (const ranges of [kept, rewound]) {
     expect(
       Array.isArray(ranges) &&
-        ranges.every((range) => Array.isArray(range) && range.length === 2 && range.every(isSeq)),
+        ranges.every((range) => Array.isArray(range) && range.length === 2 && range.every(isSeq)) &&
+        JSON.stringify(normalizeRanges(ranges as unknown as SeqRanges)) === JSON.stringify(ranges),
       'has no valid ranges',
     )
   }
   return {
-    id,
+    id: checkId(id, 'id'),
     position: position as number,
     summaries: summaries as number[],
     kept: kept as unknown as SeqRanges,
@@ -250,12 +310,19 @@ function parseBoundary(record: JsonObject): Boundary {
 }
 
 async function* linesOf(input: TextInput): AsyncGenerator<string> {
-  let rest = ''
+  let pieces: string[] = []
   for await (const chunk of typeof input === 'string' ? [input] : input) {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    yield* lines
+    expect(typeof chunk === 'string', 'is not text: decode bytes first')
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
+      pieces.push(chunk.slice(start, end))
+      yield pieces.join('')
+      pieces = []
+      start = end + 1
+    }
+    pieces.push(chunk.slice(start))
   }
+  const rest = pieces.join('')
   if (rest !== '') yield rest
 }
 
@@ -268,7 +335,7 @@ const IMPORT_BATCH = 1000
  */
 export async function replaySession(
   { repository, now }: TransferContext,
-  sessionId: string,
+  { id: sessionId, number: expectedSession }: SessionRecord,
   steps: readonly ImportStep[],
 ): Promise<void> {
   const ids = steps.flatMap(({ events }) => events.map(({ record }) => record.id))
@@ -277,6 +344,7 @@ export async function replaySession(
       for (const batch of batches(events)) {
         await repository.commit(sessionId, {
           now: now(),
+          expectedSession,
           events: batch.map(({ record }) => record),
         })
       }
@@ -284,6 +352,7 @@ export async function replaySession(
     }
     await repository.commit(sessionId, {
       now: now(),
+      expectedSession,
       operationId: boundary.id,
       events: events.map(({ record }) => record),
       boundary: {
@@ -314,16 +383,21 @@ function* batches(events: readonly PreparedEvent[]): Generator<readonly Prepared
 /** Whether the stored log and the file are the same up to the end of the shorter one. */
 export async function isSameLog(
   { repository, now }: TransferContext,
-  sessionId: string,
+  { id: sessionId, lastSeq }: SessionRecord,
   steps: readonly ImportStep[],
   portions: AsyncIterable<readonly SessionEvent[]>,
 ): Promise<boolean> {
   const ids = steps.flatMap(({ events }) => events.map(({ record }) => record.id))
-  const boundaryIds = steps.flatMap(({ boundary }) => (boundary === null ? [] : [boundary.id]))
+  const boundaries = steps.flatMap(({ boundary }) => boundary ?? [])
   const stored = await repository.readBoundaries(sessionId, { now: now() })
-  if (stored.some(({ id }, index) => index < boundaryIds.length && id !== boundaryIds[index])) {
-    return false
+  for (const [index, boundary] of boundaries.entries()) {
+    const storedId = stored[index]?.id
+    // One that is still to come must find the log as long as it was when it was written.
+    const mayFollow = storedId === undefined && lastSeq <= boundary.position - boundary.appended
+    if (storedId !== boundary.id && !mayFollow) return false
   }
+  const [next] = stored.slice(boundaries.length)
+  if (next !== undefined && next.position < ids.length) return false
   for await (const events of portions) {
     if (events.some(({ seq, id }) => seq <= ids.length && id !== ids[seq - 1])) return false
   }
