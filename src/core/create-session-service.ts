@@ -281,7 +281,8 @@ export function createSessionService<M extends Message = Message>(
         for (const damage of answer.damage) onDamage(damage)
         for (const event of answer.events) events.push(...decode(event.sessionId, [event]))
         found += answer.events.length
-        complete = answer.complete
+        // A store that gives nothing more is done, whatever it says: no promise may hang.
+        complete = answer.complete || answer.events.length === 0
       }
       return events
     },

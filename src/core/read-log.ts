@@ -37,6 +37,29 @@ export interface LogSource {
   latestTimestampAt(seq: number): Promise<number | null>
   /** The `seq`s of events whose timestamp is in the range and below their `latestTimestamp`. */
   lateSeqs(from: number, to: number): Promise<readonly number[]>
+  /** What finds matches without reading every event, where there is such a thing. */
+  readonly index?: LogIndex | undefined
+}
+
+/** An index over the older part of a log. */
+export interface LogIndex {
+  /** Events up to this `seq` are in it. */
+  readonly through: number
+  /**
+   * Where `filter` may match within `ranges`, which ascend: portion by portion in their order, or from
+   * the end. Whether an event is archived or rewound is not for the index to say.
+   */
+  match(filter: EventFilter, ranges: SeqRanges, backwards: boolean): AsyncIterable<IndexPortion>
+}
+
+/** What an index found in a part of a log. */
+export interface IndexPortion {
+  /** In ascending order, also when looking backwards. */
+  readonly seqs: readonly number[]
+  /** `false`: an event may be among them that does not match. */
+  readonly certain: boolean
+  /** The part that was looked at, up to here (backwards: down to here) included. */
+  readonly covered: number
 }
 
 /** An answer ends at about this many UTF-16 units of events (Durable Object RPC stops at 32 MiB). */
@@ -76,18 +99,13 @@ export async function visitMatches(
 ): Promise<readonly Damage[]> {
   const walk: Walk = { source, filter, boundary: session.boundary, damage: [] }
   const candidates = await candidateRanges(source, session, filter, 0)
-  await forEachMatch(walk, candidates, (event) => {
-    visit(event)
-    return true
-  })
+  for await (const portion of portionsOf(walk, candidates, false)) {
+    for await (const event of readMatches(walk, portion.candidates)) visit(event)
+  }
   return walk.damage
 }
 
-async function startReading(
-  walk: Walk,
-  session: SessionRecord,
-  afterSeq: number,
-): Promise<Portion> {
+async function startReading(walk: Walk, session: SessionRecord, afterSeq: number): Promise<Found> {
   const { filter } = walk
   const candidates = await candidateRanges(walk.source, session, filter, afterSeq)
   if (!hasPredicate(filter)) {
@@ -113,7 +131,7 @@ interface Rest {
 }
 
 /** A part of an answer, and what is left. */
-interface Portion {
+interface Found {
   readonly events: readonly EventView[]
   readonly next: Rest | null
 }
@@ -199,27 +217,27 @@ async function collectNewest(
   walk: Walk,
   candidates: readonly SeqRange[],
   count: number,
-): Promise<Portion> {
+): Promise<Found> {
   let events: EventView[] = []
-  const found: SeqRange[] = []
   let units = 0
-  let end = countRanges(candidates)
-  for (let size = firstBatch(count); end > 0 && found.length < count; size = nextBatch(size)) {
-    const start = Math.max(0, end - size)
+  for await (const portion of portionsOf(walk, candidates, true, count)) {
+    const missing = count - events.length
+    const total = countRanges(portion.candidates)
+    const wanted = portion.certain
+      ? sliceRanges(portion.candidates, Math.max(0, total - missing), total)
+      : portion.candidates
     const batch: EventView[] = []
-    await forEachMatch(walk, sliceRanges(candidates, start, end), (event) => {
+    for await (const event of readMatches(walk, wanted)) {
       units += unitsOf(event)
       // Once the answer is over-full, only the places are kept, and read again portion by portion.
       batch.push(units > ANSWER_UNITS ? { ...event, body: '' } : event)
-      return true
-    })
-    events = [...batch, ...events]
-    found.unshift(...batch.map(({ seq }): SeqRange => [seq, seq]))
-    end = start
+    }
+    events = [...batch, ...events].slice(-count)
+    if (events.length === count) break
   }
-  return units > ANSWER_UNITS
-    ? collect(walk, { remaining: found.slice(-count), skip: 0, take: null })
-    : { events: events.slice(-count), next: null }
+  if (units <= ANSWER_UNITS) return { events, next: null }
+  const remaining = events.map(({ seq }): SeqRange => [seq, seq])
+  return collect(walk, { remaining, skip: 0, take: null })
 }
 
 /** About how much of an answer an event takes. Tiny events with long ids count as well. */
@@ -228,47 +246,167 @@ export function unitsOf({ body, id, branch }: EventView): number {
 }
 
 /** Reads on from `rest` until it is done or the answer is full. */
-async function collect(walk: Walk, rest: Rest): Promise<Portion> {
+async function collect(walk: Walk, rest: Rest): Promise<Found> {
   const events: EventView[] = []
   let { skip, take } = rest
   let units = 0
-  const remaining = await forEachMatch(walk, rest.remaining, (event) => {
-    if (skip > 0) {
-      skip--
-      return true
+  for await (const { candidates, certain, end } of portionsOf(walk, rest.remaining, false)) {
+    let wanted = candidates
+    if (certain) {
+      const count = countRanges(candidates)
+      const skipped = Math.min(skip, count)
+      skip -= skipped
+      wanted = sliceRanges(
+        candidates,
+        skipped,
+        take === null ? count : Math.min(count, skipped + take),
+      )
     }
-    if (units > 0 && units + unitsOf(event) > ANSWER_UNITS) return false
-    events.push(event)
-    units += unitsOf(event)
-    if (take !== null) take--
-    return take !== 0
-  })
-  const done = remaining.length === 0 || take === 0
-  return { events, next: done ? null : { remaining, skip, take } }
+    for await (const event of readMatches(walk, wanted)) {
+      if (skip > 0) {
+        skip--
+        continue
+      }
+      if (units > 0 && units + unitsOf(event) > ANSWER_UNITS) {
+        const unread = from(wanted, event.seq)
+        return {
+          events,
+          next: {
+            remaining: [...unread, ...sliceRanges(rest.remaining, end, Infinity)],
+            skip,
+            take,
+          },
+        }
+      }
+      events.push(event)
+      units += unitsOf(event)
+      if (take !== null && --take === 0) return { events, next: null }
+    }
+  }
+  return { events, next: null }
 }
 
-/**
- * Calls `visit` for each match in order until it returns `false`; gives what is left, starting with the
- * event that was not taken.
- */
-async function forEachMatch(
+/** The part of `ranges` that begins with `seq`. */
+function from(ranges: readonly SeqRange[], seq: number): readonly SeqRange[] {
+  const index = ranges.findIndex(([first, last]) => first <= seq && seq <= last)
+  return ranges
+    .slice(index)
+    .map(([first, last], place) => (place === 0 ? [seq, last] : [first, last]))
+}
+
+/** Events to look at next. */
+interface Portion {
+  /** In order, also when looking backwards. */
+  readonly candidates: readonly SeqRange[]
+  /** Whether all of them are known to match. */
+  readonly certain: boolean
+  /** How many of all events to look at are done with after this portion. */
+  readonly end: number
+}
+
+/** An index is not worth its reads for fewer events. */
+const LEAST_INDEXED = 512
+
+/** Cuts the events to look at into portions: by the index where there is one and it helps, else by number. */
+async function* portionsOf(
   walk: Walk,
   ranges: readonly SeqRange[],
-  visit: (event: EventView) => boolean,
-): Promise<readonly SeqRange[]> {
-  let remaining = ranges
-  for (let size = FIRST_BATCH; remaining.length > 0; size = nextBatch(size)) {
-    const batch = sliceRanges(remaining, 0, hasPredicate(walk.filter) ? size : LARGEST_BATCH)
+  backwards: boolean,
+  wanted = 0,
+): AsyncGenerator<Portion> {
+  const { source, filter } = walk
+  const total = countRanges(ranges)
+  if (!hasPredicate(filter)) {
+    yield { candidates: ranges, certain: true, end: total }
+    return
+  }
+  const { index } = source
+  const isIndexed =
+    index !== undefined &&
+    countRanges(intersectInOrder(ranges, [[1, index.through]])) >= LEAST_INDEXED &&
+    (filter.foldedTerms.length > 0 ||
+      filter.messageTypes !== null ||
+      filter.excludeSynthetic ||
+      filter.branch !== null)
+  let done = 0
+  let size = Math.min(LARGEST_BATCH, Math.max(FIRST_BATCH, wanted))
+  const slice = (start: number, end: number) =>
+    backwards ? sliceRanges(ranges, total - end, total - start) : sliceRanges(ranges, start, end)
+  // Without keywords the first events that are looked at often are the answer already.
+  let scans = isIndexed ? (filter.foldedTerms.length > 0 ? 0 : 2) : Number.POSITIVE_INFINITY
+  while (done < total) {
+    const ahead = slice(done, total)
+    const sealed =
+      scans > 0 || index === undefined ? [] : sealedPart(ahead, index.through, backwards)
+    if (sealed.length > 0 && index !== undefined) {
+      const before = done
+      const count = countRanges(sealed)
+      for await (const { seqs, certain, covered } of index.match(filter, sealed, backwards)) {
+        const rest = intersectRanges(
+          sealed,
+          backwards ? [[1, covered - 1]] : [[covered + 1, Infinity]],
+        )
+        done = before + count - countRanges(rest)
+        yield { candidates: rangesOf(seqs), certain, end: done }
+      }
+      done = before + count
+      continue
+    }
+    const end = Math.min(total, done + size)
+    const batch = slice(done, end)
+    // What is in the index is left to it.
+    const scanned =
+      scans > 0 || index === undefined ? batch : unsealedPart(batch, index.through, backwards)
+    const candidates = scanned.length > 0 ? scanned : batch
+    done += countRanges(candidates)
+    yield { candidates, certain: false, end: done }
+    scans--
+    size = Math.min(LARGEST_BATCH, size * 2)
+  }
+}
+
+/** The ranges that come first (backwards: last) and lie within the index, as long as they ascend. */
+function sealedPart(ranges: readonly SeqRange[], through: number, backwards: boolean): SeqRanges {
+  const part: SeqRange[] = []
+  const ordered = backwards ? [...ranges].reverse() : ranges
+  let edge = backwards ? Number.POSITIVE_INFINITY : 0
+  for (const [first, last] of ordered) {
+    if (backwards ? last > through || last >= edge : first > through || first <= edge) break
+    part.push([first, Math.min(last, through)])
+    edge = backwards ? first : last
+    if (last > through) break
+  }
+  return normalizeRanges(part)
+}
+
+/** The ranges that come first (backwards: last) and lie outside the index. */
+function unsealedPart(
+  ranges: readonly SeqRange[],
+  through: number,
+  backwards: boolean,
+): readonly SeqRange[] {
+  const part: SeqRange[] = []
+  for (const [first, last] of backwards ? [...ranges].reverse() : ranges) {
+    if (last <= through) break
+    part.push([Math.max(first, through + 1), last])
+    if (first <= through) break
+  }
+  return backwards ? part.reverse() : part
+}
+
+/** The events of `ranges` that match, in order; what cannot be read is noted as damage. */
+async function* readMatches(walk: Walk, ranges: readonly SeqRange[]): AsyncGenerator<EventView> {
+  for (let remaining = ranges; remaining.length > 0; ) {
+    const batch = sliceRanges(remaining, 0, LARGEST_BATCH)
     const records = await walk.source.read(batch)
-    const lastSeq = records.at(-1)?.seq
     let position = 0
     let index = 0
+    const isOver = () => records.length > 0 && index >= records.length
     for (const [first, last] of batch) {
-      for (let seq = first; seq <= last; seq++, position++) {
+      for (let seq = first; seq <= last && !isOver(); seq++, position++) {
         const record = records[index]
+        // A source may stop early after a record; with none at all, all are missing.
         if (record?.seq !== seq) {
-          // After the last record the source may only have stopped early; with none, all are missing.
-          if (index >= records.length && lastSeq !== undefined) break
           walk.damage.push({ seq, reason: 'the record is missing' })
           continue
         }
@@ -278,13 +416,11 @@ async function forEachMatch(
           continue
         }
         const event = matchRecord(walk, record)
-        if (event !== null && !visit(event)) return sliceRanges(remaining, position, Infinity)
+        if (event !== null) yield event
       }
-      if (index >= records.length && lastSeq !== undefined) break
     }
     remaining = sliceRanges(remaining, position, Infinity)
   }
-  return remaining
 }
 
 function matchRecord(walk: Walk, record: EventRecord): EventView | null {
@@ -307,12 +443,4 @@ export function parseMessage(body: string): Message | null {
   } catch {
     return null // damage, which the caller reports
   }
-}
-
-function firstBatch(wanted: number): number {
-  return Math.min(LARGEST_BATCH, Math.max(FIRST_BATCH, wanted))
-}
-
-function nextBatch(size: number): number {
-  return Math.min(LARGEST_BATCH, size * 2)
 }
