@@ -5,8 +5,10 @@ import { createSessionService, type DamageReport, EventFilter, type SessionServi
 import type { Commit, SessionRepository } from 'turnlog/store'
 import { createSqlRepository, durableObjectSessions } from 'turnlog/worker'
 import { describe, expect, test } from 'vitest'
+import { logSource } from '../../src/stores/durable-object/event-rows.ts'
 import { migrate, migrations } from '../../src/stores/durable-object/schema.ts'
 import { transact } from '../../src/stores/durable-object/sql-database.ts'
+import { SqlSessions } from '../../src/stores/durable-object/sql-sessions.ts'
 import { evict } from './evict.ts'
 import { MeteredStorage } from './metered-storage.ts'
 
@@ -197,6 +199,25 @@ test('an iteration abandoned half-way holds up no compaction', async () => {
   })
 })
 
+test('a portion of large events ends before it fills the memory', async () => {
+  await inObject(async ({ storage, repository, sessions }) => {
+    await sessions.create({ id: 's' })
+    for (let index = 1; index <= 6; index++) {
+      await sessions.appendEvent('s', say(`e${index}`, 'x'.repeat(2e6)))
+    }
+    const session = await repository.findSession('s', { now: Date.now() })
+    const source = logSource(storage, session?.number ?? 0)
+    expect(await source.read([[1, 6]])).toHaveLength(3)
+    expect(
+      await source.read([
+        [4, 4],
+        [2, 3],
+        [1, 1],
+      ]),
+    ).toMatchObject([{ seq: 4 }, { seq: 2 }, { seq: 3 }])
+  })
+})
+
 test('a boundary larger than a row is kept in parts', async () => {
   await inObject(async ({ storage, repository, sessions }) => {
     await sessions.create({ id: 's' })
@@ -218,6 +239,11 @@ test('a boundary larger than a row is kept in parts', async () => {
     const { length } = storage.sql.exec('SELECT 1 FROM turnlog_boundaries').toArray()
     expect(length).toBeGreaterThan(2)
     expect((await repository.findSession('s', { now: 1 }))?.boundary?.kept).toEqual(kept)
+    // One answer holds only one of them.
+    expect(new SqlSessions(storage).readBoundaries('s', { now: 1 })).toMatchObject({
+      boundaries: [{ id: 'first' }],
+      next: { version: 1 },
+    })
     const boundaries = await repository.readBoundaries('s', { now: 1 })
     expect(boundaries.map(({ id }) => id)).toEqual(['first', 'second'])
     expect(boundaries[0]?.kept).toEqual(kept)

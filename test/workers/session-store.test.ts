@@ -2,13 +2,19 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { EventFilter, type SessionService } from 'turnlog'
-import { durableObjectRepository, durableObjectSessions, type SessionStore } from 'turnlog/worker'
+import { durableObjectRepository, durableObjectSessions, SessionStore } from 'turnlog/worker'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { evict } from './evict.ts'
 
 const HOUR = 3_600_000
 /** A long time ago for the object, whose alarm goes by the real clock. */
 const PAST = Date.UTC(2020, 0, 1)
+
+class ExtendedStore extends SessionStore<Cloudflare.Env> {
+  count(): number {
+    return 1
+  }
+}
 
 let users = 0
 function newUser(): {
@@ -286,14 +292,15 @@ describe('calls over a stub', () => {
   test('long lists of sessions with large metadata come in pages', async () => {
     const { sessions } = newUser()
     const note = '中'.repeat(80_000)
-    for (let number = 0; number < 150; number++) {
+    // 40 MB in all: RPC stops at 32 MiB.
+    for (let number = 0; number < 250; number++) {
       await sessions.create({ id: `s${number}`, metadata: { note, number } })
     }
     const { sessions: listed, cursor } = await sessions.listSessions({
       order: 'created',
-      limit: 200,
+      limit: 300,
     })
-    expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 150 }, (_, n) => `s${n}`))
+    expect(listed.map(({ id }) => id)).toEqual(Array.from({ length: 250 }, (_, n) => `s${n}`))
     expect(listed.every(({ metadata }) => metadata['note'] === note)).toBe(true)
     expect(cursor).toBeNull()
   })
@@ -341,6 +348,9 @@ describe('calls over a stub', () => {
       { [K in keyof Calls]: ReturnType<DurableObjectStub<SessionStore>[K]> }[keyof Calls]
     >().not.toBeNever()
     expectTypeOf(durableObjectSessions(env.SESSIONS, 'u')).toEqualTypeOf<SessionService>()
+    // A class of one's own over it, with further methods.
+    type Namespace = Parameters<typeof durableObjectSessions>[0]
+    expectTypeOf<DurableObjectNamespace<ExtendedStore>>().toExtend<Namespace>()
     expectTypeOf(durableObjectRepository)
       .parameter(0)
       .returns.extract<DurableObjectStub<SessionStore>>()
