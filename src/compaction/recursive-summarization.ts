@@ -1,6 +1,6 @@
 /** A strategy that replaces older events by a summary, written by a model that sees the summary before. */
 
-import type { CompactionStrategy } from '../core/compact.ts'
+import { type CompactionStrategy, untilAborted } from '../core/compact.ts'
 import { invalidArgument, SessionError } from '../core/errors.ts'
 import { type EventFormatter, formatEvent } from '../core/format-event.ts'
 import { messageText } from '../core/message.ts'
@@ -51,7 +51,7 @@ const SHADOW_PROMPT = 'What have we talked about so far?'
  * as input.
  */
 export function recursiveSummarization(options: RecursiveSummarizationOptions): CompactionStrategy {
-  const summarize = readFunction(options.summarize, 'summarize')
+  const summarize = readFunction(options?.summarize, 'summarize')
   const maxEventsToKeep = readPositive(options.maxEventsToKeep, 'maxEventsToKeep', 10)
   const overlapSize = readInteger(options.overlapSize, 'overlapSize', 0, 2)
   if (overlapSize >= maxEventsToKeep) {
@@ -69,19 +69,19 @@ export function recursiveSummarization(options: RecursiveSummarizationOptions): 
     const window = real.slice(windowStart(real, maxEventsToKeep))
     if (window.length === real.length) return null
     const kept = keepSafely(view, new Set(window.map(({ id }) => id)))
-    const archived = real.filter((event) => !kept.includes(event))
+    const isKept = new Set(kept)
+    const archived = real.filter((event) => !isKept.has(event))
     if (archived.length === 0) return null
 
     const render = (events: readonly SessionEvent[]) =>
-      events
-        .filter((event) => event.metadata['erased'] !== true)
-        .map(format)
-        .join('\n')
+      events.filter(isThere).map(format).join('\n')
+    // The question of an earlier pair is a placeholder; its answer is the summary.
+    const earlier = summaries.filter((event, index) => {
+      const isQuestion = event.message.role === 'user'
+      return isThere(event) && !(isQuestion && summaries[index + 1]?.message.role === 'assistant')
+    })
     const prompt = [
-      // The question of an earlier pair is a placeholder; its answer is the summary.
-      ...summaries
-        .filter((event) => event.message.role !== 'user')
-        .map((event) => `Earlier summary:\n${messageText(event.message)}`),
+      ...earlier.map((event) => `Earlier summary:\n${messageText(event.message)}`),
       `Messages to summarise:\n${render(archived)}`,
       ...(overlapSize === 0
         ? []
@@ -89,7 +89,9 @@ export function recursiveSummarization(options: RecursiveSummarizationOptions): 
     ].join('\n\n')
 
     try {
-      const text = await summarize({ system, prompt: prompt.toWellFormed() }, { signal })
+      const request = { system, prompt: prompt.toWellFormed() }
+      // Also of an abort that the model does not heed, `onFailure` hears at once.
+      const text = await untilAborted(signal, async () => summarize(request, { signal }))
       if (typeof text !== 'string' || text.trim() === '') {
         throw new SessionError('COMPACTION_FAILED', 'the summary is empty')
       }
@@ -106,4 +108,8 @@ export function recursiveSummarization(options: RecursiveSummarizationOptions): 
       throw error
     }
   }
+}
+
+function isThere(event: SessionEvent): boolean {
+  return event.metadata['erased'] !== true
 }

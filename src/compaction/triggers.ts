@@ -1,7 +1,7 @@
 /** When to compact. */
 
 import type { CompactionTrigger } from '../core/compact.ts'
-import { invalidArgument } from '../core/errors.ts'
+import { describeValue, invalidArgument } from '../core/errors.ts'
 import { formatEvent } from '../core/format-event.ts'
 import type { SessionEvent } from '../core/session.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
@@ -24,7 +24,7 @@ export interface TokenCountTriggerOptions {
 
 /** Fires when the view is estimated at `threshold` tokens or more. */
 export function tokenCountTrigger(options: TokenCountTriggerOptions): CompactionTrigger {
-  const threshold = readPositive(options.threshold, 'threshold')
+  const threshold = readPositive(options?.threshold, 'threshold')
   const estimate = readFunction(options.estimateTokens, 'estimateTokens', estimateTokens)
   return async (view) => {
     const costs = await estimateEvents(view, estimate)
@@ -42,12 +42,20 @@ export function anyOf(...triggers: readonly CompactionTrigger[]): CompactionTrig
   }
 }
 
-/** The estimated tokens of each event. */
+/**
+ * The estimated tokens of each event.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when an estimate is no number: comparing it would decide anything.
+ */
 export async function estimateEvents(
   events: readonly SessionEvent[],
   estimate: TokenEstimator,
 ): Promise<readonly number[]> {
   const costs: number[] = []
-  for (const event of events) costs.push(await estimate(formatEvent(event)))
+  for (const event of events) {
+    const cost = await estimate(formatEvent(event))
+    if (!(cost >= 0)) throw invalidArgument('estimateTokens', `gave ${describeValue(cost)}`)
+    costs.push(cost)
+  }
   return costs
 }

@@ -14,9 +14,9 @@ import { estimateEvents } from './triggers.ts'
  * turns. Summaries stay and use no slots.
  */
 export function slidingWindow(
-  options: { readonly maxEvents?: number | null | undefined } = {},
+  options: { readonly maxEvents?: number | null | undefined } | null = {},
 ): CompactionStrategy {
-  const maxEvents = readPositive(options.maxEvents, 'maxEvents', 20)
+  const maxEvents = readPositive(options?.maxEvents, 'maxEvents', 20)
   return async (view) => {
     const { real } = splitView(view)
     const cut = windowStart(real, maxEvents)
@@ -29,9 +29,9 @@ export function slidingWindow(
  * Summaries stay.
  */
 export function turnWindow(
-  options: { readonly maxTurns?: number | null | undefined } = {},
+  options: { readonly maxTurns?: number | null | undefined } | null = {},
 ): CompactionStrategy {
-  const maxTurns = readPositive(options.maxTurns, 'maxTurns', 10)
+  const maxTurns = readPositive(options?.maxTurns, 'maxTurns', 10)
   return async (view) => {
     const { real } = splitView(view)
     const starts = real.filter(startsTurn)
@@ -50,10 +50,10 @@ export function tokenCount(
   options: {
     readonly maxTokens?: number | null | undefined
     readonly estimateTokens?: TokenEstimator | undefined
-  } = {},
+  } | null = {},
 ): CompactionStrategy {
-  const maxTokens = readPositive(options.maxTokens, 'maxTokens', 4000)
-  const estimate = readFunction(options.estimateTokens, 'estimateTokens', estimateTokens)
+  const maxTokens = readPositive(options?.maxTokens, 'maxTokens', 4000)
+  const estimate = readFunction(options?.estimateTokens, 'estimateTokens', estimateTokens)
   return async (view) => {
     const { real, summaries } = splitView(view)
     const costs = await estimateEvents(real, estimate)
