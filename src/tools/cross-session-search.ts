@@ -1,7 +1,7 @@
 /** `cross_session_search`: finds what one user said in any session; for background agents that mine them all. */
 
-import { invalidArgument } from '../core/errors.ts'
-import { EventFilter } from '../core/event-filter.ts'
+import { describeValue, invalidArgument } from '../core/errors.ts'
+import { EventFilter, type MatchMode } from '../core/event-filter.ts'
 import { checkId, isBlank } from '../core/identifiers.ts'
 import { formatInstant, toEpochMilliseconds } from '../core/instant.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -90,10 +90,9 @@ export function createCrossSessionRecallTools(
         `query has ${terms.length} terms; ${MAX_QUERY_TERMS} is the limit`,
       )
     }
-    const { matchMode } = given
     const filter = EventFilter.of({
       keywords: terms,
-      matchMode: typeof matchMode === 'string' && matchMode.toLowerCase() === 'all' ? 'all' : 'any',
+      matchMode: readMatchMode(given),
       from: readSince(given),
       page: readPage(given),
       pageSize,
@@ -122,13 +121,21 @@ export function createCrossSessionRecallTools(
   ]
 }
 
+function readMatchMode({ matchMode }: Readonly<Record<string, unknown>>): MatchMode {
+  if (matchMode === undefined || matchMode === null) return 'any'
+  const mode = typeof matchMode === 'string' ? matchMode.toLowerCase() : null
+  if (mode === 'any' || mode === 'all') return mode
+  if (mode !== null && isBlank(mode)) return 'any'
+  throw new ToolArgumentError(`matchMode must be "any" or "all", not ${describeValue(matchMode)}`)
+}
+
 function readSince({ since }: Readonly<Record<string, unknown>>): number | null {
   if (since === undefined || since === null) return null
   if (typeof since === 'string' && isBlank(since)) return null
   const time = typeof since === 'string' ? toEpochMilliseconds(since) : null
   if (time === null) {
     throw new ToolArgumentError(
-      'since must be an instant with seconds and zone, such as 2025-06-01T12:00:00Z',
+      `since must be an instant with seconds and zone, such as 2025-06-01T12:00:00Z, not ${describeValue(since)}`,
     )
   }
   return time
