@@ -1,14 +1,16 @@
 /** Session memory around a model call: history in before it, what was said into the log after it. */
 
 import { readFunction } from '../compaction/options.ts'
-import type {
-  CompactionResult,
-  CompactionStrategy,
-  CompactionTrigger,
-  CompactOptions,
+import {
+  type CompactionResult,
+  type CompactionStrategy,
+  type CompactionTrigger,
+  type CompactOptions,
+  withoutChange,
 } from '../core/compact.ts'
-import { invalidArgument, SessionError } from '../core/errors.ts'
+import { describeValue, invalidArgument, SessionError } from '../core/errors.ts'
 import { EventFilter, type EventFilterInput } from '../core/event-filter.ts'
+import { prepareEvent } from '../core/event-input.ts'
 import { checkId, randomId } from '../core/identifiers.ts'
 import type { Message } from '../core/message.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from '../core/session.ts'
@@ -47,7 +49,9 @@ export interface BeginOptions<M extends Message = Message> {
   readonly filter?: EventFilterInput | null | undefined
   /** What the application wants to say to the model now, the history left out. */
   readonly messages: readonly M[]
-  /** The same on a retry, and for every step of one tool loop. Default: a new one. */
+  /**
+   * The same on a retry, and for every step of one tool loop; at most 400 characters. Default: a new one.
+   */
   readonly runId?: string | null | undefined
 }
 
@@ -72,9 +76,18 @@ export interface MemoryRun<M extends Message = Message> {
   readonly messages: M[]
   /** The search tools, bound to this session and branch. */
   readonly tools: readonly AgentTool[]
-  /** Stores the model's answer, then compacts when it is time. */
-  end(messages: readonly M[] | null | undefined): Promise<EndResult<M>>
-  /** Stores an answer as far as it came (`metadata.aborted` is `true`), without compacting. */
+  /**
+   * Stores the model's answer, then compacts when it is time and waits for that; `signal` ends the
+   * compaction, and with it the waiting (a summary is as slow as its model).
+   */
+  end(
+    messages: readonly M[] | null | undefined,
+    options?: { readonly signal?: AbortSignal | null | undefined } | null,
+  ): Promise<EndResult<M>>
+  /**
+   * Stores an answer as far as it came (`metadata.aborted` is `true`), without compacting. Later prompts
+   * hold it, until the run is begun again and comes further. Nothing after `end`.
+   */
   abort(partial?: readonly M[] | null | undefined): Promise<readonly SessionEvent<M>[]>
 }
 
@@ -91,15 +104,20 @@ export interface SessionMemory<M extends Message = Message> {
   begin(options: BeginOptions<M>): Promise<MemoryRun<M>>
 }
 
+const MAX_OPEN_RUNS = 1000
+
 /** @throws SessionError `INVALID_ARGUMENT` when trigger and strategy do not come together. */
 export function createSessionMemory<M extends Message = Message>(
   service: SessionService<M>,
-  options: SessionMemoryOptions = {},
+  given: SessionMemoryOptions | null = {},
 ): SessionMemory<M> {
+  const options = given ?? {}
   const { trigger, strategy } = options
   if (Boolean(trigger) !== Boolean(strategy)) {
     throw invalidArgument('trigger', 'and strategy go together: give both or neither')
   }
+  if (trigger) readFunction(trigger, 'trigger')
+  if (strategy) readFunction(strategy, 'strategy')
   const isStored = readFunction(options.messageFilter, 'messageFilter', skipEmptyMessages)
   if (options.filter === null)
     throw invalidArgument('filter', 'must be an EventFilter or its options')
@@ -107,12 +125,25 @@ export function createSessionMemory<M extends Message = Message>(
   const [conversationSearch] = createSessionEventTools(service, { pageSize: options.pageSize })
   /** Where the stored messages of a run begin, by session and run. */
   const starts = new Map<string, number>()
+  const remember = (key: string, position: number) => {
+    starts.set(key, position)
+    // Runs that nobody ends must not add up; the store knows their beginnings as well.
+    const [oldest] = starts.size > MAX_OPEN_RUNS ? starts.keys() : []
+    if (oldest !== undefined) starts.delete(oldest)
+  }
 
-  const open = async (sessionId: string, userId: string | null): Promise<Session> => {
-    const found = await service.findById(sessionId)
-    const session =
-      found ??
-      (await service.findOrCreate({ id: sessionId, userId, timeToLive: options.timeToLive }))
+  const open = async (
+    sessionId: string,
+    userId: string | null,
+    checkOpening: () => void,
+  ): Promise<Session> => {
+    let session = await service.findById(sessionId)
+    if (session === null) {
+      // Before anything is created: what cannot be stored must leave nothing behind.
+      checkOpening()
+      const { timeToLive } = options
+      session = await service.findOrCreate({ id: sessionId, userId, timeToLive })
+    }
     if (userId !== null && session.userId !== userId) {
       throw new SessionError(
         'NOT_OWNER',
@@ -123,20 +154,16 @@ export function createSessionMemory<M extends Message = Message>(
     return session
   }
 
-  const compactAfterAnswer = async (sessionId: string): Promise<CompactionResult | null> => {
+  const compactAfterAnswer = async (
+    sessionId: string,
+    signal: AbortSignal | null | undefined,
+  ): Promise<CompactionResult | null> => {
     if (!trigger || !strategy) return null
     const { estimateTokens } = options
     try {
-      return await service.compact(sessionId, { trigger, strategy, estimateTokens })
+      return await service.compact(sessionId, { trigger, strategy, estimateTokens, signal })
     } catch (error) {
-      return {
-        status: 'failed',
-        archivedEvents: [],
-        compactedEvents: [],
-        eventsRemoved: 0,
-        tokensEstimatedSaved: 0,
-        error,
-      }
+      return withoutChange('failed', [], error)
     }
   }
 
@@ -144,32 +171,34 @@ export function createSessionMemory<M extends Message = Message>(
     async begin({ sessionId, userId, filter, messages, runId }) {
       const id = checkId(sessionId, 'sessionId')
       const user = userId === null || userId === undefined ? null : checkId(userId, 'userId')
-      const run = runId === null || runId === undefined ? randomId() : checkId(runId, 'runId')
-      if (!Array.isArray(messages))
-        throw invalidArgument('messages', 'must be an array of messages')
+      const run = runId === null || runId === undefined ? randomId() : checkRunId(runId)
+      checkMessages(messages)
       const view = defaultFilter.merge(filter ?? {}).merge(EventFilter.active())
       const { branch } = view
-      const session = await open(id, user)
+      const last = messages.findLastIndex(isAnswerable)
+      const session = await open(id, user, () => {
+        const message = messages[last]
+        if (message === undefined || !isStored(message)) return
+        const path = `messages[${last}]`
+        prepareEvent({ message, branch }, { sessionId: id, id: path, now: 0, path })
+      })
 
       const key = JSON.stringify([id, run])
       const eventId = (position: number) => `${run}:${position}`
-      const isOwn = (event: SessionEvent) => event.id.startsWith(`${run}:`)
       const findStart = async (): Promise<number | null> => {
         const known = starts.get(key)
         if (known !== undefined) return known
         // A run id that was given may have been begun before a reload, by another instance.
         if (runId === null || runId === undefined) return null
-        for (let position = messages.length - 1; position >= 0; position--) {
-          if ((await service.findEvent(id, eventId(position))) !== null) return position
+        for (let position = last; position >= 0; position--) {
+          const mayBegin = isAnswerable(messages[position] as M)
+          if (mayBegin && (await service.findEvent(id, eventId(position))) !== null) return position
         }
         return null
       }
 
-      const history = (await service.getEvents(id, view)).filter(
-        (event) => !isOwn(event) && event.metadata['erased'] !== true,
-      )
+      const history = withoutOutdated(await service.getEvents(id, view), run)
       const start = await findStart()
-      const last = messages.findLastIndex(({ role }) => role === 'user' || role === 'tool')
       const wanted = messages
         .map((message, position) => ({ message, position }))
         .filter(({ message, position }) =>
@@ -181,7 +210,7 @@ export function createSessionMemory<M extends Message = Message>(
       const stored = await append(
         wanted.map(({ message, position }) => ({ message, id: eventId(position), branch })),
       )
-      if (last >= 0) starts.set(key, start ?? last)
+      if (last >= 0) remember(key, start ?? last)
 
       // As stored, so that a later prompt repeats it byte for byte.
       const storedAt = new Map(stored.map((event) => [event.id, event.message]))
@@ -192,6 +221,8 @@ export function createSessionMemory<M extends Message = Message>(
         ...(branch === null ? {} : { [CONVERSATION_BRANCH]: branch }),
       }
       let ended = false
+      // Each attempt's own: a retry that is aborted too keeps its part besides.
+      const attempt = randomId()
 
       const store = (replies: readonly M[], suffix: string, metadata?: { aborted: true }) =>
         append(
@@ -218,25 +249,72 @@ export function createSessionMemory<M extends Message = Message>(
               })
             : []),
         ],
-        async end(replies) {
-          const events = await store(checkReplies(replies), '')
+        async end(replies, request) {
+          const events = await store(checkMessages(replies ?? []), '')
           ended = true
           starts.delete(key)
-          return { events, compaction: await compactAfterAnswer(id) }
+          return { events, compaction: await compactAfterAnswer(id, request?.signal) }
         },
         async abort(partial) {
+          const replies = checkMessages(partial ?? [])
+          starts.delete(key)
           // Under ids of its own: a retry of the run stores its whole answer besides.
-          return ended ? [] : store(checkReplies(partial), ':aborted', { aborted: true })
+          return ended ? [] : store(replies, `:aborted:${attempt}`, { aborted: true })
         },
       }
     },
   }
 }
 
-function checkReplies<M>(replies: readonly M[] | null | undefined): readonly M[] {
-  if (replies === null || replies === undefined) return []
-  if (!Array.isArray(replies)) throw invalidArgument('messages', 'must be an array of messages')
-  return replies
+/** Event ids are made of it, and end at 512 characters. */
+const MAX_RUN_ID_LENGTH = 400
+
+function checkRunId(runId: string): string {
+  const id = checkId(runId, 'runId')
+  if (id.length <= MAX_RUN_ID_LENGTH) return id
+  throw invalidArgument(
+    'runId',
+    `is ${id.length} characters long; ${MAX_RUN_ID_LENGTH} is the limit`,
+  )
+}
+
+/** Whether a model may be asked to answer this message: what a run begins with. */
+function isAnswerable({ role }: Message): boolean {
+  return role === 'user' || role === 'tool'
+}
+
+function checkMessages<M extends Message>(messages: readonly M[]): readonly M[] {
+  if (!Array.isArray(messages)) throw invalidArgument('messages', 'must be an array of messages')
+  for (const [index, message] of messages.entries()) {
+    if (typeof message === 'object' && message !== null) continue
+    throw invalidArgument(`messages[${index}]`, `must be a message, not ${describeValue(message)}`)
+  }
+  return messages
+}
+
+/** The run, the position in it and, when it was aborted, the attempt that an event's id tells. */
+const RUN_EVENT = /^(.*):\d+(?::aborted:(.*))?$/s
+
+/**
+ * A view without what a prompt must not hold: the events of the run itself, whose messages are given
+ * again, what was erased, and parts of answers whose run came further in a later attempt.
+ */
+function withoutOutdated<M extends Message>(
+  view: readonly SessionEvent<M>[],
+  ownRun: string,
+): readonly SessionEvent<M>[] {
+  const attempts = new Map<string, string | null>()
+  const places = view.map(({ id }) => {
+    const [, run = null, attempt = null] = RUN_EVENT.exec(id) ?? []
+    if (run !== null) attempts.set(run, attempt)
+    return { run, attempt }
+  })
+  return view.filter(({ metadata }, index) => {
+    const { run, attempt } = places[index] ?? { run: null, attempt: null }
+    if (metadata['erased'] === true || run === ownRun) return false
+    const isPartial = metadata['aborted'] === true && attempt !== null
+    return !(isPartial && run !== null && attempts.get(run) !== attempt)
+  })
 }
 
 function bind(tool: AgentTool, context: Readonly<Record<string, string>>): AgentTool {
