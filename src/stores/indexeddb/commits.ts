@@ -57,9 +57,12 @@ export function createCommitter(
     if (!plan.changed) return null
     try {
       return await transactions.write(async (transaction) => {
-        const isUnchanged = directory.isUnchanged(transaction, found)
-        const written = writePlan(transaction, found, plan)
-        if (!(await isUnchanged)) throw outdated()
+        const write = async () => writePlan(transaction, found, plan)
+        const [isUnchanged, written] = await Promise.all([
+          directory.isUnchanged(transaction, found),
+          write(),
+        ])
+        if (!isUnchanged) throw outdated()
         return { plan, written }
       })
     } catch (error) {
