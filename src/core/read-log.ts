@@ -43,6 +43,8 @@ export interface LogSource {
 
 /** An index over the older part of a log. */
 export interface LogIndex {
+  /** It is asked when at least this many of the events to look at are in it. */
+  readonly worthwhile: number
   /** Events up to this `seq` are in it. */
   readonly through: number
   /**
@@ -90,15 +92,16 @@ export async function readLog(
   }
 }
 
-/** Visits every match of `filter` in order, without `lastN` and paging; gives the damage met on the way. */
+/** Visits every match of `filter` within a range, in order, without `lastN` and paging; gives the damage met on the way. */
 export async function visitMatches(
   source: LogSource,
   session: SessionRecord,
   filter: EventFilter,
   visit: (event: EventView) => void,
+  range: SeqRange,
 ): Promise<readonly Damage[]> {
   const walk: Walk = { source, filter, boundary: session.boundary, damage: [] }
-  const candidates = await candidateRanges(source, session, filter, 0)
+  const candidates = await candidateRanges(source, session, filter, range)
   for await (const portion of portionsOf(walk, candidates, false)) {
     for await (const event of readMatches(walk, portion.candidates)) visit(event)
   }
@@ -107,7 +110,8 @@ export async function visitMatches(
 
 async function startReading(walk: Walk, session: SessionRecord, afterSeq: number): Promise<Found> {
   const { filter } = walk
-  const candidates = await candidateRanges(walk.source, session, filter, afterSeq)
+  const range: SeqRange = [afterSeq + 1, session.lastSeq]
+  const candidates = await candidateRanges(walk.source, session, filter, range)
   if (!hasPredicate(filter)) {
     return collect(walk, { remaining: sliceByPosition(filter, candidates), skip: 0, take: null })
   }
@@ -152,7 +156,7 @@ async function candidateRanges(
   source: LogSource,
   session: SessionRecord,
   filter: EventFilter,
-  afterSeq: number,
+  [first, last]: SeqRange,
 ): Promise<readonly SeqRange[]> {
   let ranges = filter.excludeArchived
     ? viewRanges(session.boundary, session.lastSeq)
@@ -160,8 +164,9 @@ async function candidateRanges(
   if (filter.excludeRewound && !filter.excludeArchived) {
     ranges = [...subtractRanges(ranges, session.boundary?.rewound ?? [])]
   }
-  if (afterSeq > 0) ranges = intersectInOrder(ranges, [[afterSeq + 1, session.lastSeq]])
-  if (ranges.length > 0 && (filter.from !== null || filter.to !== null)) {
+  ranges = intersectInOrder(ranges, [[first, last]])
+  // A few events are looked at sooner than a time is found.
+  if ((filter.from !== null || filter.to !== null) && countRanges(ranges) > FIRST_BATCH) {
     ranges = intersectInOrder(ranges, await timeRanges(source, session, filter))
   }
   return ranges
@@ -304,9 +309,6 @@ interface Portion {
   readonly end: number
 }
 
-/** An index is not worth its reads for fewer events. */
-const LEAST_INDEXED = 512
-
 /** Cuts the events to look at into portions: by the index where there is one and it helps, else by number. */
 async function* portionsOf(
   walk: Walk,
@@ -323,7 +325,7 @@ async function* portionsOf(
   const { index } = source
   const isIndexed =
     index !== undefined &&
-    countRanges(intersectInOrder(ranges, [[1, index.through]])) >= LEAST_INDEXED &&
+    countRanges(intersectInOrder(ranges, [[1, index.through]])) >= index.worthwhile &&
     (filter.foldedTerms.length > 0 ||
       filter.messageTypes !== null ||
       filter.excludeSynthetic ||

@@ -1,77 +1,132 @@
 /** Recall across sessions: one user's matching events of many logs, as one list by time. */
 
+import { placeOf } from './boundary.ts'
 import { EventFilter } from './event-filter.ts'
 import { ANSWER_UNITS, type LogSource, unitsOf, visitMatches } from './read-log.ts'
+import type { SeqRange } from './seq-ranges.ts'
 import type { EventView, RecallAnswer, RecallRequest, SessionRecord } from './session-repository.ts'
 
 type RecalledEvent = RecallAnswer['events'][number]
+type RecalledDamage = RecallAnswer['damage'][number]
 
 /** A match on its way into the answer. */
 interface Hit {
-  readonly event: RecalledEvent
   readonly session: SessionRecord
-  /** Whether `event` has its body; without it, it is read again for the answer. */
-  readonly hasBody: boolean
+  readonly seq: number
+  readonly timestamp: number
+  /** Read again for the answer when it is not kept. */
+  readonly event: EventView | null
 }
 
-/** Searches the logs of `sessions`, all of the request's user and unexpired. */
+/** Collects the matches of a recall in any order, and gives the page that was asked for. */
+export class RecallCollector {
+  readonly filter: EventFilter
+  readonly damage: RecalledDamage[] = []
+  readonly #request: RecallRequest
+  readonly #open: (session: SessionRecord) => LogSource
+  #hits: Hit[] = []
+  #keptUnits = 0
+
+  constructor(request: RecallRequest, open: (session: SessionRecord) => LogSource) {
+    this.#request = request
+    this.#open = open
+    this.filter = EventFilter.fromJSON({
+      ...request.filter,
+      lastN: null,
+      page: null,
+      pageSize: null,
+    })
+  }
+
+  /** Adds an event that matches. */
+  add(session: SessionRecord, match: EventView): void {
+    const units = unitsOf(match)
+    const isKept = this.#keptUnits + units <= ANSWER_UNITS
+    if (isKept) this.#keptUnits += units
+    this.#push({
+      session,
+      seq: match.seq,
+      timestamp: match.timestamp,
+      event: isKept ? match : null,
+    })
+  }
+
+  /** Adds an event by its place, which is known to match but for being archived or rewound. */
+  addPlace(session: SessionRecord, seq: number, timestamp: number): void {
+    const { archived, rewound } = placeOf(session.boundary, seq)
+    const { excludeArchived, excludeRewound } = this.filter
+    if ((excludeArchived && (archived || rewound)) || (excludeRewound && rewound)) return
+    this.#push({ session, seq, timestamp, event: null })
+  }
+
+  /** Adds what matches of a part of a log; default: all of it. */
+  async search(session: SessionRecord, range: SeqRange = [1, session.lastSeq]): Promise<void> {
+    const add = (event: EventView) => this.add(session, event)
+    const source = this.#open(session)
+    const damaged = await visitMatches(source, session, this.filter, add, range)
+    this.damage.push(...damaged.map((item) => ({ ...item, sessionId: session.id })))
+  }
+
+  async finish(): Promise<RecallAnswer> {
+    this.#keepWanted()
+    const events: RecalledEvent[] = []
+    let units = 0
+    for (const { session, seq, event } of this.#hits.slice(this.#request.offset)) {
+      const found = event ?? (await this.#read(session, seq))
+      if (found === null) continue
+      units += unitsOf(found)
+      if (events.length > 0 && units > ANSWER_UNITS) {
+        return { events, damage: this.damage, complete: false }
+      }
+      events.push({ ...found, sessionId: session.id })
+    }
+    return { events, damage: this.damage, complete: true }
+  }
+
+  #push(hit: Hit): void {
+    this.#hits.push(hit)
+    // Bounds memory without sorting at every hit.
+    if (this.#hits.length > 2 * this.#wanted + 64) this.#keepWanted()
+  }
+
+  get #wanted(): number {
+    return this.#request.offset + this.#request.limit
+  }
+
+  #keepWanted(): void {
+    this.#hits = this.#hits.sort(compareHits).slice(0, this.#wanted)
+    this.#keptUnits = this.#hits.reduce(
+      (sum, { event }) => sum + (event === null ? 0 : unitsOf(event)),
+      0,
+    )
+  }
+
+  async #read(session: SessionRecord, seq: number): Promise<EventView | null> {
+    const [record] = await this.#open(session).read([[seq, seq]])
+    if (record === undefined || 'reason' in record) {
+      const reason = record?.reason ?? 'the record is missing'
+      this.damage.push({ seq, reason, sessionId: session.id })
+      return null
+    }
+    return { ...record, ...placeOf(session.boundary, seq) }
+  }
+}
+
+/** Searches the logs of `sessions`, all of the request's user and unexpired, one by one. */
 export async function recallLogs(
   request: RecallRequest,
   sessions: readonly SessionRecord[],
   open: (session: SessionRecord) => LogSource,
 ): Promise<RecallAnswer> {
-  const filter = EventFilter.fromJSON({
-    ...request.filter,
-    lastN: null,
-    page: null,
-    pageSize: null,
-  })
-  const wanted = request.offset + request.limit
-  const damage: RecallAnswer['damage'][number][] = []
-  let hits: Hit[] = []
-  let keptUnits = 0
-  const keepWanted = () => {
-    hits = hits.sort((a, b) => compareRecalled(a.event, b.event)).slice(0, wanted)
-    keptUnits = hits.reduce((sum, { event }) => sum + unitsOf(event), 0)
-  }
-  for (const session of sessions) {
-    const visit = (match: EventView) => {
-      const hasBody = keptUnits + unitsOf(match) <= ANSWER_UNITS
-      const event = { ...match, ...(hasBody ? {} : { body: '' }), sessionId: session.id }
-      keptUnits += unitsOf(event)
-      hits.push({ event, session, hasBody })
-      // Bounds memory without sorting at every hit.
-      if (hits.length > 2 * wanted + 64) keepWanted()
-    }
-    const damaged = await visitMatches(open(session), session, filter, visit)
-    damage.push(...damaged.map((item) => ({ ...item, sessionId: session.id })))
-  }
-  keepWanted()
-  const events: RecalledEvent[] = []
-  let units = 0
-  let complete = true
-  for (const hit of hits.slice(request.offset)) {
-    const body = hit.hasBody ? hit.event.body : await readBody(open(hit.session), hit.event.seq)
-    const event = { ...hit.event, body: body ?? '' }
-    units += unitsOf(event)
-    if (events.length > 0 && units > ANSWER_UNITS) {
-      complete = false
-      break
-    }
-    events.push(event)
-  }
-  return { events, damage, complete }
-}
-
-async function readBody(source: LogSource, seq: number): Promise<string | null> {
-  const [record] = await source.read([[seq, seq]])
-  return record === undefined || 'reason' in record ? null : record.body
+  const collector = new RecallCollector(request, open)
+  for (const session of sessions) await collector.search(session)
+  return collector.finish()
 }
 
 /** By timestamp, then session id, then `seq`: a total order that every store shares. */
-export function compareRecalled(a: RecalledEvent, b: RecalledEvent): number {
+function compareHits(a: Hit, b: Hit): number {
   if (a.timestamp !== b.timestamp) return a.timestamp - b.timestamp
   // Code units and not localeCompare: the order must not depend on a locale.
-  if (a.sessionId !== b.sessionId) return a.sessionId < b.sessionId ? -1 : 1
+  if (a.session.id !== b.session.id) return a.session.id < b.session.id ? -1 : 1
   return a.seq - b.seq
 }

@@ -1,0 +1,124 @@
+/**
+ * The directory: what blocks there are, whose events they hold and their signatures. Sixteen blocks
+ * share a record, because reading few large records is many times faster than reading many small ones
+ * (25 records of 128 KB: 8 ms; 391 of 8 KB: 37 ms, in Chromium).
+ */
+
+import { EventFilter } from '../core/event-filter.ts'
+import { MESSAGE_TYPES } from '../core/message.ts'
+import { type Block, type BlockRun, runsOf } from './block.ts'
+import { mayContain, sequencesOf, type TermSequences } from './signature.ts'
+
+/** How many blocks share a record. */
+const BLOCKS_PER_GROUP = 16
+
+/** The number of the group that a block is in. */
+export function groupOf(block: number): number {
+  return Math.floor(block / BLOCKS_PER_GROUP)
+}
+
+/** What the directory knows of a block. */
+export interface DirectoryEntry {
+  readonly block: number
+  readonly runs: readonly BlockRun[]
+  readonly earliest: number
+  readonly latest: number
+  /** A bit for each message type, in the order of `MESSAGE_TYPES`; the fifth for summaries, the sixth for others. */
+  readonly kinds: number
+  /** The branches of its events; `null`: too many to list. */
+  readonly branches: readonly (string | null)[] | null
+  readonly signature: Uint8Array
+}
+
+/** A group as it is stored: text, and the signatures one after the other. */
+export interface StoredGroup {
+  readonly entries: string
+  readonly signatures: Uint8Array
+}
+
+const MOST_BRANCHES = 8
+const SYNTHETIC = 1 << 4
+const REAL = 1 << 5
+
+/** The directory's entry of a new block. */
+export function entryOf(block: number, content: Block, signature: Uint8Array): DirectoryEntry {
+  const timestamps = content.entries.map(({ timestamp }) => timestamp)
+  const branches = [...new Set(content.entries.map(({ branch }) => branch))]
+  return {
+    block,
+    runs: runsOf(content),
+    earliest: timestamps.reduce((a, b) => Math.min(a, b), Number.MAX_SAFE_INTEGER),
+    latest: timestamps.reduce((a, b) => Math.max(a, b), Number.MIN_SAFE_INTEGER),
+    kinds: content.entries.reduce(
+      (kinds, { role, synthetic }) => kinds | (1 << role) | (synthetic ? SYNTHETIC : REAL),
+      0,
+    ),
+    branches: branches.length > MOST_BRANCHES ? null : branches,
+    signature,
+  }
+}
+
+export function encodeGroup(entries: readonly DirectoryEntry[]): StoredGroup {
+  const signatures = new Uint8Array(
+    entries.reduce((sum, { signature }) => sum + signature.length, 0),
+  )
+  let offset = 0
+  const rows = entries.map(({ signature, runs, ...entry }) => {
+    signatures.set(signature, offset)
+    offset += signature.length
+    const numbers = runs.flatMap(({ session, first, last }) => [session, first, last])
+    return { ...entry, runs: numbers, length: signature.length }
+  })
+  return { entries: JSON.stringify(rows), signatures }
+}
+
+/** @throws when the record is damaged. */
+export function decodeGroup(stored: StoredGroup): readonly DirectoryEntry[] {
+  const rows = JSON.parse(stored.entries) as (Omit<DirectoryEntry, 'runs' | 'signature'> & {
+    runs: number[]
+    length: number
+  })[]
+  let offset = 0
+  return rows.map(({ runs, length, ...row }) => {
+    const signature = stored.signatures.subarray(offset, offset + length)
+    offset += length
+    return { ...row, runs: toRuns(runs), signature }
+  })
+}
+
+function toRuns(numbers: readonly number[]): BlockRun[] {
+  const runs: BlockRun[] = []
+  for (let i = 0; i < numbers.length; i += 3) {
+    const [session = 0, first = 0, last = 0] = numbers.slice(i, i + 3)
+    runs.push({ session, first, last })
+  }
+  return runs
+}
+
+/** Tells which blocks may hold matches of a filter. */
+export function candidateTest(filter: EventFilter): (entry: DirectoryEntry) => boolean {
+  const groups: readonly (readonly TermSequences[])[] = filter.foldedTerms.map((terms) =>
+    terms.map(sequencesOf),
+  )
+  const from = filter.from?.getTime() ?? Number.NEGATIVE_INFINITY
+  const to = filter.to?.getTime() ?? Number.POSITIVE_INFINITY
+  const types = (filter.messageTypes ?? MESSAGE_TYPES).reduce(
+    (bits, type) => bits | (1 << MESSAGE_TYPES.indexOf(type)),
+    0,
+  )
+  const { branch } = filter
+  const visible = branch === null ? null : EventFilter.forBranch(branch)
+  const isVisible = (other: string | null) =>
+    visible === null ||
+    visible.matchesEnvelope(
+      { timestamp: 0, branch: other, synthetic: false, archived: false, rewound: false },
+      'user',
+    )
+  return ({ earliest, latest, kinds, branches, signature }) =>
+    latest >= from &&
+    earliest <= to &&
+    (kinds & types) !== 0 &&
+    !(filter.excludeSynthetic && (kinds & REAL) === 0) &&
+    (branches?.some(isVisible) ?? true) &&
+    groups.every((terms) => terms.some((sequences) => mayContain(signature, sequences)))
+}

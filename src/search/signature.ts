@@ -1,0 +1,91 @@
+/**
+ * Signatures: which sequences of one, two and three characters occur in the texts of a block, as a
+ * bitmap of hashes. A block whose signature lacks a sequence of a term does not hold the term; the
+ * reverse is only likely, so every candidate is looked at.
+ */
+
+/** A signature has up to 2^18 bits: 32 KiB. */
+const MOST_BITS_LOG2 = 18
+const LEAST_BITS_LOG2 = 10
+/** Bits per distinct sequence: at most a quarter of a signature is set, unless it is full. */
+const BITS_PER_SEQUENCE = 4
+
+/** Collects the sequences of texts; one at a time is enough for all, so it is reused. */
+const scratch = new Uint8Array(1 << (MOST_BITS_LOG2 - 3))
+
+/** The signature of `texts`, each of which went through `foldText`. Its length is a power of two. */
+export function signatureOf(texts: Iterable<string>): Uint8Array<ArrayBuffer> {
+  scratch.fill(0)
+  let distinct = 0
+  const add = (hash: number) => {
+    const bit = hash >>> (32 - MOST_BITS_LOG2)
+    const mask = 1 << (bit & 7)
+    const byte = scratch[bit >> 3] ?? 0
+    if ((byte & mask) === 0) {
+      scratch[bit >> 3] = byte | mask
+      distinct++
+    }
+  }
+  for (const text of texts) {
+    let [first, second] = [0, 0]
+    for (let i = 0; i < text.length; i++) {
+      const third = text.charCodeAt(i) + 1
+      add(hashOf(0, 0, third))
+      if (i > 0) add(hashOf(0, second, third))
+      if (i > 1) add(hashOf(first, second, third))
+      first = second
+      second = third
+    }
+  }
+  return shrink(distinct)
+}
+
+/** The scratch bitmap at the size that fits: bits that fall together are OR-ed. */
+function shrink(distinct: number): Uint8Array<ArrayBuffer> {
+  let bits = LEAST_BITS_LOG2
+  while (bits < MOST_BITS_LOG2 && 1 << bits < distinct * BITS_PER_SEQUENCE) bits++
+  if (bits === MOST_BITS_LOG2) return scratch.slice()
+  const shift = MOST_BITS_LOG2 - bits
+  const signature = new Uint8Array(1 << (bits - 3))
+  for (let index = 0; index < scratch.length; index++) {
+    const byte = scratch[index] ?? 0
+    if (byte === 0) continue
+    for (let offset = 0; offset < 8; offset++) {
+      if ((byte & (1 << offset)) === 0) continue
+      const bit = (index * 8 + offset) >> shift
+      signature[bit >> 3] = (signature[bit >> 3] ?? 0) | (1 << (bit & 7))
+    }
+  }
+  return signature
+}
+
+/** A term, ready to be looked for in signatures. */
+export type TermSequences = readonly number[]
+
+/** The hashes that a signature must have for `term`, which went through `foldText`. */
+export function sequencesOf(term: string): TermSequences {
+  const code = (index: number) => (index < 0 ? 0 : term.charCodeAt(index) + 1)
+  const hashes = new Set<number>()
+  for (let end = Math.min(term.length, 3); end <= term.length; end++) {
+    hashes.add(hashOf(code(end - 3), code(end - 2), code(end - 1)))
+  }
+  return [...hashes]
+}
+
+/** Whether the block of a signature may hold a term. */
+export function mayContain(signature: Uint8Array, sequences: TermSequences): boolean {
+  const shift = 32 - Math.log2(signature.length * 8)
+  return sequences.every((hash) => {
+    const bit = hash >>> shift
+    return ((signature[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0
+  })
+}
+
+/** Mixes up to three code units; 0 stands for none. The upper bits are the best ones. */
+function hashOf(first: number, second: number, third: number): number {
+  let hash = Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca77)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) + third
+  hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x9e3779b1)
+  return hash >>> 0
+}

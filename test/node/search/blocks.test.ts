@@ -1,0 +1,200 @@
+// The search structure against EventFilter.apply: blocks of a few events, so that every edge is met,
+// some of them damaged or missing, and an unsealed tail.
+import * as fc from 'fast-check'
+import { EventFilter, type EventFilterOptions, type MessageType } from 'turnlog'
+import { expect, test } from 'vitest'
+import { encodeBody } from '../../../src/core/event-input.ts'
+import { type LogSource, readLog } from '../../../src/core/read-log.ts'
+import type { EventRecord, SessionRecord } from '../../../src/core/session-repository.ts'
+import type { StoredBlock } from '../../../src/search/block.ts'
+import { groupOf, type StoredGroup } from '../../../src/search/directory.ts'
+import { type BlockSource, createLogIndex } from '../../../src/search/log-index.ts'
+import { Sealing, withEntry } from '../../../src/search/sealing.ts'
+
+const words = [
+  'ab',
+  'a',
+  'Straße',
+  'STRASSE',
+  '中文',
+  '文',
+  'é',
+  'cat',
+  'concat',
+  'ς',
+  'Σ',
+  '🏷',
+  'b c',
+  '%',
+]
+const texts = fc
+  .array(fc.constantFrom(...words, ' ', '\u0000'), { maxLength: 5 })
+  .map((parts) => parts.join(''))
+const events = fc.array(
+  fc.record({
+    text: texts,
+    role: fc.constantFrom<MessageType>('user', 'assistant', 'system', 'tool'),
+    branch: fc.constantFrom(null, null, 'a', 'a.b', 'a.bc', ''),
+    synthetic: fc.boolean(),
+    timestamp: fc.integer({ min: 0, max: 20 }),
+  }),
+  { minLength: 0, maxLength: 60 },
+)
+const filters = fc.record<EventFilterOptions>(
+  {
+    keyword: fc.constantFrom(...words, 'nowhere', 'zz'),
+    keywords: fc.array(fc.constantFrom(...words, 'q'), { maxLength: 3 }),
+    matchMode: fc.constantFrom('any', 'all'),
+    messageTypes: fc.subarray<MessageType>(['user', 'assistant', 'tool'], { minLength: 1 }),
+    excludeSynthetic: fc.boolean(),
+    branch: fc.constantFrom('a', 'a.b', 'c'),
+    from: fc.integer({ min: 0, max: 20 }),
+    to: fc.integer({ min: 0, max: 20 }),
+  },
+  { requiredKeys: [] },
+)
+const portions = fc.oneof(
+  fc.constant({}),
+  fc.record({ lastN: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ pageSize: fc.integer({ min: 1, max: 5 }), page: fc.integer({ min: 0, max: 4 }) }),
+)
+
+/** Events of two sessions, sealed as a store does it. */
+function seal(records: ReadonlyMap<number, readonly EventRecord[]>, through: number) {
+  const blocks = new Map<number, StoredBlock>()
+  const groups = new Map<number, StoredGroup>()
+  const firsts = new Map([...records.keys()].map((session) => [session, 1]))
+  for (let block = 0; ; block++) {
+    const sealing = new Sealing({ events: 4, units: 40 })
+    for (const [session, log] of records) {
+      const tail = log.slice((firsts.get(session) ?? 1) - 1, through)
+      if (!sealing.add(session, tail)) break
+    }
+    const sealed = sealing.seal()
+    if (sealed === null) return { blocks, groups }
+    blocks.set(block, sealed.stored)
+    const group = groupOf(block)
+    groups.set(group, withEntry(groups.get(group) ?? null, sealed.entryOf(block)))
+    for (const [session, first] of sealed.firsts) firsts.set(session, first)
+  }
+}
+
+test('answers equal EventFilter.apply, whatever is damaged', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      events,
+      events,
+      filters,
+      portions,
+      fc.nat(60),
+      fc.array(fc.nat(20), { maxLength: 2 }),
+      fc.constantFrom('none', 'block', 'text', 'group'),
+      async (first, second, filter, portion, through, damaged, kind) => {
+        const logs = new Map([first, second].map((log, index) => [index + 1, recordsOf(log)]))
+        const { blocks, groups } = seal(logs, through)
+        for (const number of damaged) {
+          if (kind === 'block') blocks.delete(number)
+          const block = blocks.get(number)
+          if (kind === 'text' && block !== undefined) blocks.set(number, { ...block, text: 'x' })
+          if (kind === 'group') groups.delete(number)
+        }
+        const source: BlockSource = {
+          async readGroups(from, count, backwards) {
+            return [...groups]
+              .map(([number, group]) => ({ number, group }))
+              .filter(({ number }) => (backwards ? number <= from : number >= from))
+              .sort((a, b) => (backwards ? b.number - a.number : a.number - b.number))
+              .slice(0, count)
+          },
+          async readBlocks(numbers) {
+            return numbers.map((number) => blocks.get(number) ?? null)
+          },
+        }
+        const log = logs.get(1) ?? []
+        const wanted = EventFilter.of({ ...filter, ...portion })
+        const answer = await readLog(
+          logSource(log, createLogIndex(source, 1, Math.min(through, log.length), 1)),
+          sessionOf(log),
+          {
+            now: 0,
+            filter: wanted.toJSON(),
+          },
+        )
+        const expected = wanted.apply(
+          log.map((record) => ({
+            seq: record.seq,
+            timestamp: new Date(record.timestamp),
+            message: {
+              role: record.role,
+              content: JSON.parse(record.body).message.content as string,
+            },
+            branch: record.branch,
+            synthetic: record.synthetic,
+            archived: false,
+            rewound: false,
+          })),
+        )
+        expect(answer.events.map(({ seq }) => seq)).toEqual(expected.map(({ seq }) => seq))
+        expect(answer.next).toBeNull()
+      },
+    ),
+    { numRuns: Number(process.env['TURNLOG_RUNS'] ?? 600) },
+  )
+})
+
+function recordsOf(
+  log: readonly {
+    text: string
+    role: MessageType
+    branch: string | null
+    synthetic: boolean
+    timestamp: number
+  }[],
+) {
+  let latestTimestamp = 0
+  return log.map(({ text, role, ...rest }, index): EventRecord => {
+    latestTimestamp = Math.max(latestTimestamp, rest.timestamp)
+    const body = encodeBody({ role, content: text }, {})
+    return { ...rest, id: `e${index + 1}`, seq: index + 1, role, body, latestTimestamp }
+  })
+}
+
+function logSource(
+  log: readonly EventRecord[],
+  index: ReturnType<typeof createLogIndex>,
+): LogSource {
+  return {
+    index,
+    async read(ranges) {
+      return ranges.flatMap(([first, last]) => log.slice(first - 1, last))
+    },
+    async latestTimestampAt(seq) {
+      return log[seq - 1]?.latestTimestamp ?? null
+    },
+    async lateSeqs(from, to) {
+      return log
+        .filter(
+          ({ timestamp, latestTimestamp }) =>
+            timestamp < latestTimestamp && timestamp >= from && timestamp <= to,
+        )
+        .map(({ seq }) => seq)
+    },
+  }
+}
+
+function sessionOf(log: readonly EventRecord[]): SessionRecord {
+  return {
+    number: 1,
+    id: 's',
+    userId: 'u',
+    createdAt: 0,
+    expiresAt: null,
+    slidingTimeToLive: null,
+    metadata: '{}',
+    lastSeq: log.length,
+    version: log.length,
+    lastEventAt: null,
+    latestTimestamp: null,
+    boundary: null,
+  }
+}
