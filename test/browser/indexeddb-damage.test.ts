@@ -1,0 +1,197 @@
+// Damaged records in IndexedDB: what can be read is read, what cannot is reported, and it can still be
+// erased and deleted.
+
+import { type IDBPDatabase, openDB } from 'idb'
+import type { DamageReport } from 'turnlog'
+import { createIndexedDBSessionService } from 'turnlog/indexeddb'
+import { describe, expect, test } from 'vitest'
+import { dumpDatabase } from './database-dump.ts'
+import { freshDatabaseName } from './indexeddb-harness.ts'
+import { replace } from './request-counter.ts'
+
+const LONG = 'long '.repeat(20_000)
+
+/** Five events `e1` to `e5` in session `a`, the third one long; `break` changes the database. */
+async function openDamaged(breakDatabase: (database: IDBPDatabase) => Promise<unknown>) {
+  const databaseName = freshDatabaseName()
+  const damage: DamageReport[] = []
+  const service = createIndexedDBSessionService({
+    databaseName,
+    defaultUserId: 'me',
+    onDamage: (report) => damage.push(report),
+  })
+  await service.create({ id: 'a' })
+  for (let number = 1; number <= 5; number++) {
+    await service.appendEvent('a', {
+      id: `e${number}`,
+      timestamp: number * 1000,
+      message: { role: 'user', content: number === 3 ? LONG : `text ${number}` },
+    })
+  }
+  const database = await openDB(databaseName)
+  await breakDatabase(database)
+  database.close()
+  return { databaseName, service, damage }
+}
+
+/** Puts the event 2 back with other fields; `undefined` takes one away. */
+const changeEvent =
+  (change: Record<string, unknown>, key: [number, number] = [1, 2]) =>
+  async (database: IDBPDatabase) => {
+    const event = { ...(await database.get('events', key)), ...change }
+    for (const field of Object.keys(event)) if (event[field] === undefined) delete event[field]
+    await database.put('events', event)
+  }
+
+describe('an event', () => {
+  const ways: Record<string, (database: IDBPDatabase) => Promise<unknown>> = {
+    'without an id': changeEvent({ id: undefined }),
+    'without a timestamp': changeEvent({ timestamp: undefined }),
+    'with a timestamp that is no number': changeEvent({ timestamp: 'yesterday' }),
+    'with a latestTimestamp that is no number': changeEvent({ latestTimestamp: 'tomorrow' }),
+    'without a role': changeEvent({ role: undefined }),
+    'with a branch that is no string': changeEvent({ branch: 7 }),
+    'without a body': changeEvent({ body: undefined }),
+    'with a body that is no string': changeEvent({ body: { message: 'hi' } }),
+    'with a body that is no JSON': changeEvent({ body: '{"message":' }),
+    'with a body that is no message': changeEvent({ body: '{"message":7,"metadata":{}}' }),
+    'whose long body is missing': changeEvent({ body: undefined, bodyLength: 100_000 }),
+    'that is missing': (database) => database.delete('events', [1, 2]),
+  }
+
+  test.for(Object.entries(ways))('%s', async ([, breakDatabase]) => {
+    const { service, damage } = await openDamaged(breakDatabase)
+    const events = await service.getEvents('a')
+    expect(events.map(({ id }) => id)).toEqual(['e1', 'e3', 'e4', 'e5'])
+    expect(damage.map(({ sessionId, seq }) => [sessionId, seq])).toEqual([['a', 2]])
+    expect(damage[0]?.reason).not.toBe('')
+
+    expect((await service.getEvents('a', { lastN: 2 })).map(({ id }) => id)).toEqual(['e4', 'e5'])
+    expect((await service.getEvents('a', { from: 4000, to: 5000 })).map(({ id }) => id)).toEqual([
+      'e4',
+      'e5',
+    ])
+    expect((await service.getEvents('a', { keyword: 'text 4' })).map(({ id }) => id)).toEqual([
+      'e4',
+    ])
+    await service.appendEvent('a', { id: 'e6', message: { role: 'user', content: 'six' } })
+    expect((await service.getEvents('a')).map(({ seq }) => seq)).toEqual([1, 3, 4, 5, 6])
+    await service.close()
+  })
+
+  test('its id stays taken, and it can be erased', async () => {
+    const { service, damage } = await openDamaged(
+      changeEvent({ body: ['secret'], role: undefined }),
+    )
+    await expect(
+      service.appendEvent('a', { id: 'e2', message: { role: 'user', content: 'again' } }),
+    ).rejects.toMatchObject({ code: 'STORAGE_FAILED' })
+    expect(damage.map(({ seq }) => seq)).toEqual([2])
+    expect((await service.findById('a'))?.eventCount).toBe(5)
+
+    await service.eraseEvent('a', 'e2')
+    damage.length = 0
+    const events = await service.getEvents('a')
+    expect(events.map(({ id, metadata }) => [id, metadata['erased'] ?? false])).toEqual([
+      ['e1', false],
+      ['e2', true],
+      ['e3', false],
+      ['e4', false],
+      ['e5', false],
+    ])
+    expect(damage).toEqual([])
+    await service.close()
+  })
+})
+
+describe('a long body', () => {
+  test('that is missing', async () => {
+    const { service, damage } = await openDamaged((database) => database.delete('bodies', [1, 3]))
+    expect((await service.getEvents('a')).map(({ id }) => id)).toEqual(['e1', 'e2', 'e4', 'e5'])
+    expect(damage.map(({ seq }) => seq)).toEqual([3])
+    await service.close()
+  })
+
+  test('that the browser cannot read any more', async () => {
+    const { service, damage } = await openDamaged(async () => undefined)
+    // A request that fails: a key range where add() wants a value that has none.
+    const restore = replace(
+      IDBObjectStore.prototype,
+      'get',
+      (original) =>
+        function (this: IDBObjectStore, ...args: unknown[]) {
+          const request = original.apply(this, args) as IDBRequest
+          if (this.name !== 'bodies') return request
+          const failing = new EventTarget()
+          request.addEventListener('success', () => {
+            failing.dispatchEvent(new Event('error', { bubbles: true, cancelable: true }))
+          })
+          return failing
+        },
+    )
+    const events = await service.getEvents('a')
+    restore()
+    expect(events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e4', 'e5'])
+    expect(damage.map(({ seq }) => seq)).toEqual([3])
+    expect((await service.getEvents('a')).length).toBe(5)
+    await service.close()
+  })
+})
+
+describe('what an append changes of a session', () => {
+  const ways: Record<string, (database: IDBPDatabase) => Promise<unknown>> = {
+    'is missing': (database) => database.delete('heads', 1),
+    'has lost its number of events': (database) =>
+      database.put('heads', { number: 1, recency: ['me', 0, -1] }),
+    'has a damaged boundary': async (database) =>
+      database.put('heads', { ...(await database.get('heads', 1)), boundary: { kept: 'all' } }),
+  }
+
+  test.for(Object.entries(ways))('%s: it is found again in the log', async ([, breakDatabase]) => {
+    const { service, damage } = await openDamaged(breakDatabase)
+    expect((await service.getEvents('a')).map(({ id }) => id)).toEqual([
+      'e1',
+      'e2',
+      'e3',
+      'e4',
+      'e5',
+    ])
+    expect(damage).toEqual([])
+    expect((await service.listSessions({ order: 'created' })).sessions).toMatchObject([
+      { id: 'a', eventCount: 5, lastEventAt: new Date(5000) },
+    ])
+    const version = await service.getEventVersion('a')
+    expect(version).toBeGreaterThanOrEqual(5)
+    expect((await service.appendMessage('a', { role: 'user', content: 'six' })).seq).toBe(6)
+    expect(await service.getEventVersion('a')).toBe(version + 1)
+    expect((await service.listSessions()).sessions).toMatchObject([{ id: 'a', eventCount: 6 }])
+    await service.close()
+  })
+
+  test('its boundary is found again among the boundaries', async () => {
+    const { service, databaseName } = await openDamaged(async () => undefined)
+    await service.rewind('a', { before: 'e4' })
+    const database = await openDB(databaseName)
+    await database.delete('heads', 1)
+    database.close()
+    expect((await service.getEvents('a', { excludeArchived: true })).map(({ id }) => id)).toEqual([
+      'e1',
+      'e2',
+      'e3',
+    ])
+    expect((await service.getEvents('a')).filter(({ rewound }) => rewound).length).toBe(2)
+    await service.close()
+  })
+})
+
+test('a damaged session is deleted as a whole', async () => {
+  const { service, databaseName } = await openDamaged(async (database) => {
+    await changeEvent({ id: undefined, body: 7 })(database)
+    await database.delete('heads', 1)
+  })
+  expect(await service.delete('a')).toBe(true)
+  const dump = await dumpDatabase(databaseName)
+  expect(dump).not.toContain('text')
+  expect(dump).not.toContain('long')
+  await service.close()
+})
