@@ -292,6 +292,11 @@ describe('the schema', () => {
       expect(() => createSqlRepository(storage)).toThrow(/schema version 1000/)
     })
     await evict(stub)
+    // As data: thrown by the constructor, it would lose its code at older compatibility dates.
+    expect(await stub.findSession('s', { now: 0 })).toMatchObject({
+      ok: false,
+      error: { code: 'STORAGE_OUTDATED' },
+    })
     const sessions = durableObjectSessions(env.SESSIONS, 'from the future')
     await expect(sessions.findById('s')).rejects.toMatchObject({
       code: 'STORAGE_OUTDATED',

@@ -150,6 +150,21 @@ describe('the alarm', () => {
   })
 })
 
+test('an alarm that is set already is left alone, by a new instance too', async () => {
+  const { stub, sessions, at } = newUser()
+  await at(PAST).create({ id: 'expired', timeToLive: HOUR })
+  await sessions.create({ id: 's', timeToLive: null })
+  const alarm = await alarmOf(stub)
+  expect(alarm).not.toBeNull()
+  // A sweep that is due moved a minute away with every change would never come.
+  for (let index = 0; index < 3; index++) {
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await evict(stub)
+    await sessions.appendEvent('s', say(`e${index}`))
+    expect(await alarmOf(stub)).toBe(alarm)
+  }
+})
+
 describe('deletion leaves no row', () => {
   const secret = 'a very secret text'
   async function fill(sessions: SessionService, id: string, timeToLive: number | null = null) {
