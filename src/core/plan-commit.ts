@@ -5,6 +5,7 @@ import { SessionError, sessionNotFound } from './errors.ts'
 import { MAX_TIME } from './instant.ts'
 import {
   intersectRanges,
+  rangesInclude,
   rangesOf,
   type SeqRanges,
   subtractRanges,
@@ -95,25 +96,27 @@ export function planCommit(sessionId: string, commit: Commit, context: CommitCon
   let boundary: Boundary | null = null
   let summariesAdded = 0
   if (newBoundary !== undefined) {
-    const summaries = [...new Set(newBoundary.summaries)].map((id) => {
-      const event = known.get(id)
-      if (event === undefined) {
-        throw new SessionError(
-          'EVENT_NOT_FOUND',
-          `summary "${id}" is not in session "${sessionId}"`,
-          {
-            details: { sessionId, eventId: id },
-          },
-        )
-      }
-      return event.seq
-    })
-    summariesAdded = added.filter((event) => summaries.includes(event.seq)).length
     // Ranges beyond the log would take out events that are still to come.
     const rewound = uniteRanges(
       session.boundary?.rewound ?? [],
       intersectRanges(newBoundary.rewound, [[1, session.lastSeq]]),
     )
+    const summaries = [...new Set(newBoundary.summaries)]
+      .map((id) => {
+        const event = known.get(id)
+        if (event === undefined) {
+          throw new SessionError(
+            'EVENT_NOT_FOUND',
+            `summary "${id}" is not in session "${sessionId}"`,
+            {
+              details: { sessionId, eventId: id },
+            },
+          )
+        }
+        return event.seq
+      })
+      .filter((seq) => !rangesInclude(rewound, seq))
+    summariesAdded = added.filter((event) => summaries.includes(event.seq)).length
     const through = Math.min(newBoundary.through, session.lastSeq)
     const appendedSince: SeqRanges = through < lastSeq ? [[through + 1, lastSeq]] : []
     boundary = {

@@ -2,7 +2,7 @@
 
 import { placeOf } from './boundary.ts'
 import { EventFilter } from './event-filter.ts'
-import { ANSWER_UNITS, type LogSource, unitsOf, visitMatches } from './read-log.ts'
+import { ANSWER_UNITS, type LogSource, parseMessage, unitsOf, visitMatches } from './read-log.ts'
 import type { SeqRange } from './seq-ranges.ts'
 import type { EventView, RecallAnswer, RecallRequest, SessionRecord } from './session-repository.ts'
 
@@ -103,12 +103,18 @@ export class RecallCollector {
 
   async #read(session: SessionRecord, seq: number): Promise<EventView | null> {
     const [record] = await this.#open(session).read([[seq, seq]])
-    if (record === undefined || 'reason' in record) {
-      const reason = record?.reason ?? 'the record is missing'
+    const damaged = (reason: string) => {
       this.damage.push({ seq, reason, sessionId: session.id })
       return null
     }
-    return { ...record, ...placeOf(session.boundary, seq) }
+    if (record === undefined) return damaged('the record is missing')
+    if ('reason' in record) return damaged(record.reason)
+    const message = parseMessage(record.body)
+    if (message === null) return damaged('the message is not readable')
+    // What an index says is only believed of an event that says so itself.
+    return this.filter.matchesText(message)
+      ? { ...record, ...placeOf(session.boundary, seq) }
+      : null
   }
 }
 

@@ -83,7 +83,7 @@ export interface EventView extends EventRecord {
 
 /** A boundary on its way into the log. */
 export interface NewBoundary {
-  /** Ids of the summary events, of this commit or already stored, in view order. */
+  /** Ids of the summary events, of this commit or already stored, in view order; rewound ones stay out. */
   readonly summaries: readonly string[]
   /** Which events up to `through` stay in the view. */
   readonly kept: SeqRanges

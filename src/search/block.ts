@@ -12,7 +12,7 @@ import { foldText } from '../core/text.ts'
 /** When a block is full. */
 export interface BlockLimits {
   readonly events: number
-  /** UTF-16 units of folded text. */
+  /** UTF-16 units of folded text and of branches. */
   readonly units: number
 }
 
@@ -79,14 +79,12 @@ export class BlockBuilder {
     const folded = message === null ? '' : foldText(messageText(message))
     const hasText = message !== null && folded.length <= this.#limits.units
     const text = hasText ? folded : ''
-    if (
-      this.isFull ||
-      (this.#entries.length > 0 && this.#units + folded.length > this.#limits.units)
-    ) {
+    const units = folded.length + (record.branch?.length ?? 0)
+    if (this.isFull || (this.#entries.length > 0 && this.#units + units > this.#limits.units)) {
       return false
     }
     // A long text is not kept here, but it fills the block: its sequences would crowd the signature.
-    this.#units += folded.length
+    this.#units += units
     this.#texts.push(text)
     this.#signed.push(folded)
     this.#entries.push({

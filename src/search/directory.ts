@@ -36,7 +36,8 @@ export interface StoredGroup {
   readonly signatures: Uint8Array
 }
 
-const MOST_BRANCHES = 8
+/** Longer lists of branches are left out; in UTF-16 units of their JSON. */
+const MOST_BRANCH_UNITS = 512
 const SYNTHETIC = 1 << 4
 const REAL = 1 << 5
 
@@ -53,7 +54,7 @@ export function entryOf(block: number, content: Block, signature: Uint8Array): D
       (kinds, { role, synthetic }) => kinds | (1 << role) | (synthetic ? SYNTHETIC : REAL),
       0,
     ),
-    branches: branches.length > MOST_BRANCHES ? null : branches,
+    branches: JSON.stringify(branches).length > MOST_BRANCH_UNITS ? null : branches,
     signature,
   }
 }

@@ -3,12 +3,10 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describeStoreContract, type StoreHarness, type TestFramework } from 'turnlog/testing'
-import { createSqlRepository, durableObjectRepository } from 'turnlog/worker'
+import { createSqlRepository } from 'turnlog/worker'
 import { describe, test } from 'vitest'
+import { durableObjectHarness } from './durable-object-harness.ts'
 import { evict } from './evict.ts'
-
-let objects = 0
-const freshStub = () => env.SESSIONS.getByName(`contract-${objects++}`)
 
 function damage({ sql }: DurableObjectStorage, sessionId: string, seq: number): void {
   const { rowsWritten } = sql.exec(
@@ -20,18 +18,18 @@ function damage({ sql }: DurableObjectStorage, sessionId: string, seq: number): 
   if (rowsWritten === 0) throw new Error('there is no such event')
 }
 
-let stub = freshStub()
+const { without, ...fromOutside } = durableObjectHarness(env.SESSIONS, 'contract')
 const throughStub: StoreHarness = {
-  open: async () => durableObjectRepository(() => stub),
-  reset: async () => {
-    stub = freshStub()
-  },
-  evict: () => evict(stub),
+  ...fromOutside,
+  evict: () => evict(fromOutside.stub()),
   damage: (sessionId, seq) =>
-    runInDurableObject(stub, (_object, { storage }) => damage(storage, sessionId, seq)),
-  without: { hints: 'an object cannot call its callers back; the service polls' },
+    runInDurableObject(fromOutside.stub(), (_object, state) =>
+      damage(state.storage, sessionId, seq),
+    ),
+  without: { hints: without?.hints ?? '' },
 }
 
+let objects = 0
 let storage: DurableObjectStorage
 const inside: StoreHarness = {
   open: async () => createSqlRepository(storage),
@@ -44,14 +42,28 @@ const insideObject: TestFramework = {
   test: Object.assign(
     (name: string, run: () => Promise<void>) =>
       test(name, () =>
-        runInDurableObject(freshStub(), async (_object, state) => {
-          storage = state.storage
-          await run()
-        }),
+        runInDurableObject(
+          env.SESSIONS.getByName(`inside-${objects++}`),
+          async (_object, state) => {
+            storage = state.storage
+            await run()
+          },
+        ),
       ),
     { skip: test.skip },
   ),
 }
 
 describeStoreContract({ describe, test }, throughStub, 'Durable Object, through a stub')
+const smallBlocks: StoreHarness = {
+  ...inside,
+  open: async () =>
+    createSqlRepository(storage, {
+      limits: { events: 4, units: 100 },
+      worthwhile: 1,
+      schedule: (seal) => seal(),
+    }),
+}
+
 describeStoreContract(insideObject, inside, 'Durable Object, inside')
+describeStoreContract(insideObject, smallBlocks, 'Durable Object, inside, with blocks of 4 events')

@@ -1,7 +1,7 @@
 /** Events as rows. A body too large for its event's row is kept in rows of its own, in parts. */
 
 import type { MessageType } from '../../core/message.ts'
-import type { LogSource } from '../../core/read-log.ts'
+import type { LogIndex, LogSource } from '../../core/read-log.ts'
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { Damage, EventRecord } from '../../core/session-repository.ts'
 import { fitsInto, INLINE_BYTES, splitText } from './row-size.ts'
@@ -118,8 +118,10 @@ export function readBody(database: SqlDatabase, session: number, seq: number): s
 }
 
 /** The log of a session, for `readLog` and `recallLogs`. */
-export function logSource(database: SqlDatabase, session: number): LogSource {
+export function logSource(database: SqlDatabase, session: number, index?: LogIndex): LogSource {
   return {
+    index,
+
     async read(ranges) {
       return readRanges(database, session, ranges)
     },
@@ -148,7 +150,8 @@ export function logSource(database: SqlDatabase, session: number): LogSource {
   }
 }
 
-function readRanges(
+/** The events of ranges, or the first of them when they are large. */
+export function readRanges(
   database: SqlDatabase,
   session: number,
   ranges: readonly SeqRange[],

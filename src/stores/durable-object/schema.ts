@@ -79,6 +79,25 @@ export const migrations: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX turnlog_boundaries_by_id
       ON turnlog_boundaries (session, id) WHERE part = 0`,
   ],
+  [
+    // The search: events up to sealed_seq are in blocks. What was stored before is one long tail,
+    // sealed bit by bit.
+    `ALTER TABLE turnlog_sessions ADD COLUMN sealed_seq INTEGER NOT NULL DEFAULT 0`,
+    // Sessions with unsealed events. Not a column with an index: that would be written by every append.
+    `CREATE TABLE turnlog_tails (session INTEGER PRIMARY KEY) STRICT`,
+    `INSERT INTO turnlog_tails SELECT number FROM turnlog_sessions WHERE last_seq > 0`,
+    // AUTOINCREMENT: numbers ascend with the log, also after deletions.
+    `CREATE TABLE turnlog_blocks (
+      number INTEGER PRIMARY KEY AUTOINCREMENT,
+      entries TEXT NOT NULL,
+      text TEXT NOT NULL
+    ) STRICT`,
+    `CREATE TABLE turnlog_block_groups (
+      number INTEGER PRIMARY KEY,
+      entries TEXT NOT NULL,
+      signatures BLOB NOT NULL
+    ) STRICT`,
+  ],
 ]
 
 /**

@@ -18,6 +18,8 @@ export interface FoundSession {
   readonly damage: readonly Damage[]
   /** Names the call that created it. */
   readonly creation: string | null
+  /** Events up to this `seq` are in blocks. */
+  readonly sealedSeq: number
 }
 
 /** A session's two names: the one of the application and the one in the tables. */
@@ -39,6 +41,7 @@ type SessionRow = {
   latest_timestamp: number | null
   creation: string | null
   metadata: string
+  sealed_seq: number
 }
 
 const COLUMNS = `id, user_id, created_at, expires_at, sliding_time_to_live, last_seq, version,
@@ -77,8 +80,18 @@ export function insertSession(
 export function findSessionRow(database: SqlDatabase, id: string): FoundSession | null {
   const [row] = select<SessionRow>(
     database,
-    `SELECT number, ${COLUMNS} FROM turnlog_sessions WHERE id = ?`,
+    `SELECT number, sealed_seq, ${COLUMNS} FROM turnlog_sessions WHERE id = ?`,
     id,
+  )
+  return row === undefined ? null : toFound(database, row)
+}
+
+/** The session with this number, expired or not. */
+export function findSessionByNumber(database: SqlDatabase, number: number): FoundSession | null {
+  const [row] = select<SessionRow>(
+    database,
+    `SELECT number, sealed_seq, ${COLUMNS} FROM turnlog_sessions WHERE number = ?`,
+    number,
   )
   return row === undefined ? null : toFound(database, row)
 }
@@ -166,7 +179,7 @@ function selectListed(
     order === 'recent' ? ['recent_at', '<', 'DESC'] : ['created_at', '>', 'ASC']
   return select<SessionRow>(
     database,
-    `SELECT number, ${COLUMNS} FROM turnlog_sessions
+    `SELECT number, sealed_seq, ${COLUMNS} FROM turnlog_sessions
     WHERE user_id = ? AND (expires_at IS NULL OR expires_at > ?) AND ${
       part === 'moment' ? `${time} = ? AND number ${comparison} ?` : `${time} ${comparison} ?`
     }
@@ -232,6 +245,7 @@ export function deleteSessionRows(database: SqlDatabase, number: number): void {
   run(database, 'DELETE FROM turnlog_events WHERE session = ?', number)
   run(database, 'DELETE FROM turnlog_event_parts WHERE session = ?', number)
   run(database, 'DELETE FROM turnlog_boundaries WHERE session = ?', number)
+  run(database, 'DELETE FROM turnlog_tails WHERE session = ?', number)
   run(database, 'DELETE FROM turnlog_sessions WHERE number = ?', number)
 }
 
@@ -254,5 +268,6 @@ function toFound(database: SqlDatabase, row: SessionRow): FoundSession {
     },
     damage,
     creation: row.creation,
+    sealedSeq: row.sealed_seq,
   }
 }

@@ -6,7 +6,7 @@ import { readBoundaryPages, readSessionPages } from './pages.ts'
 import { migrate } from './schema.ts'
 import type { SqlDatabase } from './sql-database.ts'
 import { toSessionError } from './sql-errors.ts'
-import { SqlSessions } from './sql-sessions.ts'
+import { type SearchSettings, SqlSessions } from './sql-sessions.ts'
 
 /** Who hears of the changes in a database: all repositories in one object share it. */
 const listenersOf = new WeakMap<SqlDatabase, Set<ChangeListener>>()
@@ -22,11 +22,15 @@ const listenersOf = new WeakMap<SqlDatabase, Set<ChangeListener>>()
  * ```
  *
  * @param database `ctx.storage`.
+ * @param search smaller blocks, for tests.
  * @throws SessionError `STORAGE_OUTDATED` when its tables were made by a newer version of turnlog.
  */
-export function createSqlRepository(database: SqlDatabase): SessionRepository {
+export function createSqlRepository(
+  database: SqlDatabase,
+  search?: SearchSettings,
+): SessionRepository {
   migrate(database)
-  const sessions = new SqlSessions(database)
+  const sessions = new SqlSessions(database, search)
   const listeners = listenersOf.get(database) ?? new Set<ChangeListener>()
   listenersOf.set(database, listeners)
   const own = new Set<ChangeListener>()

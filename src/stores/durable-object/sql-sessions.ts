@@ -6,7 +6,6 @@
 import { placeOf } from '../../core/boundary.ts'
 import { type CommitPlan, idsOfCommit, planCommit } from '../../core/plan-commit.ts'
 import { readLog } from '../../core/read-log.ts'
-import { recallLogs } from '../../core/recall.ts'
 import { changeSession, isExpired, requireSession } from '../../core/session-record.ts'
 import type {
   Boundary,
@@ -20,6 +19,17 @@ import type {
   RecallRequest,
   SessionRecord,
 } from '../../core/session-repository.ts'
+import { BLOCK_LIMITS, type BlockLimits } from '../../search/block.ts'
+import { createLogIndex, WORTHWHILE } from '../../search/log-index.ts'
+import { recallBlocks } from '../../search/recall-blocks.ts'
+import {
+  blockSource,
+  eraseFromBlock,
+  insertTail,
+  readTails,
+  removeFromBlocks,
+  sealBlock,
+} from './block-rows.ts'
 import {
   type BoundaryPlace,
   hasBoundary,
@@ -35,6 +45,7 @@ import {
   earliestSweep,
   type FoundSession,
   findExpired,
+  findSessionByNumber,
   findSessionRow,
   insertSession,
   listSessionRows,
@@ -61,12 +72,49 @@ export interface SqlCommit {
   readonly events: readonly (Omit<EventView, 'body'> & { readonly body: string | null })[]
 }
 
+/** How the search structure is built. */
+export interface SearchSettings {
+  readonly limits: BlockLimits
+  /** For fewer events of a session, the events themselves are read. */
+  readonly worthwhile: number
+  /** Runs the sealing of a block, outside any transaction. */
+  readonly schedule: (seal: () => void) => void
+}
+
+const DEFAULT_SEARCH: SearchSettings = {
+  limits: BLOCK_LIMITS,
+  worthwhile: WORTHWHILE,
+  schedule: (seal) => setTimeout(seal, 0),
+}
+
 /** The operations of `SessionRepository` on one database, whose tables are up to date. */
 export class SqlSessions {
   readonly #database: SqlDatabase
+  readonly #search: SearchSettings
+  /** How many events are in no block; `null` until somebody has looked. */
+  #unsealed: number | null = null
+  #isSealing = false
 
-  constructor(database: SqlDatabase) {
+  constructor(database: SqlDatabase, search: SearchSettings = DEFAULT_SEARCH) {
     this.#database = database
+    this.#search = search
+  }
+
+  /**
+   * Seals a block in a turn of its own when there are events enough, and then the next: no call waits
+   * for more than one of them. What an evicted object leaves is taken up by the next call.
+   */
+  #sealSoon(): void {
+    const { limits } = this.#search
+    if (this.#isSealing || (this.#unsealed !== null && this.#unsealed < limits.events)) return
+    this.#isSealing = true
+    this.#search.schedule(() => {
+      this.#isSealing = false
+      // Should it fail, nothing is sealed, and the runtime hears of it.
+      this.#unsealed = 0
+      this.#unsealed = transact(this.#database, () => sealBlock(this.#database, limits))
+      this.#sealSoon()
+    })
   }
 
   /** `creation` names the call: repeated with the same name, it says `created` again. */
@@ -80,7 +128,7 @@ export class SqlSessions {
         const repeated = creation !== null && found.creation === creation
         return { session: found.record, created: repeated }
       }
-      if (found !== null) deleteSessionRows(this.#database, found.record.number)
+      if (found !== null) this.#deleteRows([found.record.number])
       return { session: insertSession(this.#database, session, creation), created: true }
     })
   }
@@ -112,7 +160,7 @@ export class SqlSessions {
   deleteSession(sessionId: string): boolean {
     return transact(this.#database, () => {
       const found = findSessionRow(this.#database, sessionId)
-      if (found !== null) deleteSessionRows(this.#database, found.record.number)
+      if (found !== null) this.#deleteRows([found.record.number])
       return found !== null
     })
   }
@@ -142,7 +190,7 @@ export class SqlSessions {
   }
 
   commit(sessionId: string, commit: Commit): SqlCommit {
-    return transact(this.#database, () => {
+    const result = transact(this.#database, () => {
       const found = findSessionRow(this.#database, sessionId)
       const stored = this.#findStored(found, commit)
       const plan = planCommit(sessionId, commit, {
@@ -162,6 +210,8 @@ export class SqlSessions {
         ),
       }
     })
+    this.#sealSoon()
+    return result
   }
 
   /** The body of a stored event; `null` when it cannot be read. */
@@ -170,8 +220,10 @@ export class SqlSessions {
   }
 
   async readEvents(sessionId: string, request: ReadRequest): Promise<ReadAnswer> {
-    const { record, damage } = this.#require(sessionId, request.now)
-    const answer = await readLog(logSource(this.#database, record.number), record, request)
+    this.#sealSoon()
+    const found = this.#require(sessionId, request.now)
+    const { record, damage } = found
+    const answer = await readLog(this.#logSource(found), record, request)
     // Said once, not with every portion of a large answer.
     return damage.length === 0 || request.cursor !== undefined
       ? answer
@@ -221,18 +273,30 @@ export class SqlSessions {
     return transact(this.#database, () => {
       const { record } = this.#require(sessionId, now)
       const event = findEnvelope(this.#database, record.number, eventId)
-      if (event !== null) replaceBody(this.#database, record.number, event.seq, body)
-      return event !== null
+      if (event === null) return false
+      replaceBody(this.#database, record.number, event.seq, body)
+      eraseFromBlock(this.#database, record.number, event.seq)
+      return true
     })
   }
 
   async recallEvents(request: RecallRequest): Promise<RecallAnswer> {
     const { userId, now } = request
-    const sessions = await readSessionPages(
-      { userId, now, order: 'created', limit: Number.MAX_SAFE_INTEGER },
-      (list) => this.listSessions(list),
-    )
-    return recallLogs(request, sessions, ({ number }) => logSource(this.#database, number))
+    this.#sealSoon()
+    return recallBlocks(request, {
+      blocks: blockSource(this.#database),
+      tails: async () => readTails(this.#database),
+      session: async (number) => {
+        const record = findSessionByNumber(this.#database, number)?.record
+        return record?.userId === userId && !isExpired(record, now) ? record : null
+      },
+      sessions: () =>
+        readSessionPages(
+          { userId, now, order: 'created', limit: Number.MAX_SAFE_INTEGER },
+          (list) => this.listSessions(list),
+        ),
+      open: ({ number }) => logSource(this.#database, number),
+    })
   }
 
   #require(sessionId: string, now: number): FoundSession {
@@ -242,8 +306,22 @@ export class SqlSessions {
   }
 
   #delete(sessions: readonly SessionKey[]): readonly string[] {
-    for (const { number } of sessions) deleteSessionRows(this.#database, number)
+    this.#deleteRows(sessions.map(({ number }) => number))
     return sessions.map(({ id }) => id)
+  }
+
+  #deleteRows(numbers: readonly number[]): void {
+    if (numbers.length === 0) return
+    removeFromBlocks(this.#database, new Set(numbers))
+    for (const number of numbers) deleteSessionRows(this.#database, number)
+    this.#unsealed = null
+  }
+
+  #logSource({ record, sealedSeq }: FoundSession) {
+    const { number } = record
+    const blocks = blockSource(this.#database)
+    const index = createLogIndex(blocks, number, sealedSeq, this.#search.worthwhile)
+    return logSource(this.#database, number, index)
   }
 
   /** What is stored already of the events that a commit names, without bodies. */
@@ -265,6 +343,10 @@ export class SqlSessions {
       insertBoundary(this.#database, session.number, session.version, boundary)
     }
     updateAfterCommit(this.#database, session)
+    if (found !== null && events.length > 0 && found.sealedSeq === found.record.lastSeq) {
+      insertTail(this.#database, session.number)
+    }
+    if (this.#unsealed !== null) this.#unsealed += events.length
     return session.expiresAt !== found?.record.expiresAt && advanceSweep(this.#database, session)
   }
 }
