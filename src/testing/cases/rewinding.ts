@@ -153,4 +153,29 @@ export const rewindingCases: readonly StoreCase[] = [
       assertEqual(await read({ excludeArchived: true }), ['e8', 'e9', 'e10'], 'the view')
     },
   },
+  {
+    name: 'rewinding: naming a rewound event as a summary does not bring it back',
+    async run({ service, repository, clock }) {
+      await createLog(service, 4)
+      const { now } = clock
+      await repository.commit(
+        's',
+        boundaryCommit(now, { kept: [[1, 2]], through: 4, rewound: [[3, 4]] }),
+      )
+      const { session } = await repository.commit('s', {
+        now,
+        events: [],
+        boundary: { summaries: ['e4', 'e1'], kept: [[2, 2]], through: 4, rewound: [[2, 2]] },
+      })
+      assertEqual(session.boundary?.summaries, [1], 'the summaries of the boundary')
+      assertEqual(
+        idsOf(await service.getEvents('s', { excludeArchived: true })),
+        ['e1'],
+        'the view',
+      )
+      const log = await service.getEvents('s')
+      assertEqual(idsOf(log.filter(({ rewound }) => rewound)), ['e2', 'e3', 'e4'], 'rewound')
+      assertEqual(idsOf(await service.getEvents('s', { excludeRewound: true })), ['e1'], 'the rest')
+    },
+  },
 ]
