@@ -49,6 +49,7 @@ async function browser(): Promise<TestProjectConfiguration> {
     test: {
       name: 'browser',
       include: ['test/browser/**/*.test.ts'],
+      provide: { randomRuns: Number(process.env['TURNLOG_RUNS']) || null },
       testTimeout: 60_000,
       hookTimeout: 60_000,
       browser: {
@@ -71,6 +72,7 @@ const workers: TestProjectConfiguration = {
       main: './test/workers/worker.ts',
       miniflare: {
         compatibilityDate,
+        bindings: { TURNLOG_RUNS: process.env['TURNLOG_RUNS'] ?? '' },
         durableObjects: {
           SESSIONS: { className: 'SessionStore', useSQLite: true },
           VISITS: { className: 'VisitCounter', useSQLite: true },

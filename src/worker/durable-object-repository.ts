@@ -10,7 +10,7 @@ import type {
   SessionRepository,
 } from '../core/session-repository.ts'
 import { readBoundaryPages, readSessionPages } from '../stores/durable-object/pages.ts'
-import { packEvents, unpackEvent } from './packed-commit.ts'
+import { packEvents, unpackResult } from './packed-commit.ts'
 import { type RetryOptions, withRetries } from './retries.ts'
 import type { Answer, SessionObject } from './session-object.ts'
 import type { SessionStore } from './session-store.ts'
@@ -77,11 +77,13 @@ export function durableObjectRepository(
     const result = await call((object) => object.commit(sessionId, packed))
     if (result.changed) changed(sessionId)
     const views: EventView[] = []
-    for (const [index, { id }] of events.entries()) {
-      const event =
-        unpackEvent(events, result, index) ?? (await findEvent(sessionId, id, { now: input.now }))
-      if (event === null) throw sessionNotFound(sessionId) // deleted and created again meanwhile
-      views.push(event)
+    for (const event of unpackResult(events, result)) {
+      const view =
+        'differingId' in event
+          ? await findEvent(sessionId, event.differingId, { now: input.now })
+          : event
+      if (view === null) throw sessionNotFound(sessionId) // deleted and created again meanwhile
+      views.push(view)
     }
     return { session: result.session, events: views }
   }

@@ -30,15 +30,17 @@ export interface PackedEvents {
 export interface PackedCommitResult {
   readonly session: SessionRecord
   readonly changed: boolean
-  /** For each event of the commit its `seq`. */
-  readonly seqs: readonly number[]
-  /** For each event of the commit its `latestTimestamp`. */
-  readonly latestTimestamps: readonly number[]
   /**
-   * For each event of the commit: the index of the event in it that the stored one equals, or `null`
-   * when it equals none, because its id was taken by another.
+   * For each event of the answer, in its order, the index of the commit's event with its id: the first
+   * one, where an id is there twice. There are fewer when the commit's operation was stored before.
    */
-  readonly sources: readonly (number | null)[]
+  readonly sources: readonly number[]
+  /** For each event of the answer its `seq`. */
+  readonly seqs: readonly number[]
+  /** For each event of the answer its `latestTimestamp`. */
+  readonly latestTimestamps: readonly number[]
+  /** Positions in the answer of events that are stored otherwise than they were sent. */
+  readonly differing: readonly number[]
 }
 
 /** Per event: bytes of id, branch (-1: `null`) and body, timestamp, role, synthetic. */
@@ -112,16 +114,18 @@ export function packResult(
   for (const [index, { id }] of sent.entries()) {
     if (!firstIndex.has(id)) firstIndex.set(id, index)
   }
+  const sources = events.map(({ id }) => firstIndex.get(id) as number)
   return {
     session,
     changed,
+    sources,
     seqs: events.map(({ seq }) => seq),
     latestTimestamps: events.map(({ latestTimestamp }) => latestTimestamp),
-    sources: events.map((event, index) => {
-      // Of two new events with one id, the first is the one that is stored.
-      if (event.body !== null) return firstIndex.get(event.id) as number
-      const body = readBody(event.seq)
-      return isSame(sent[index] as NewEventRecord, event, body) ? index : null
+    differing: events.flatMap((event, position) => {
+      // One that has its body was just stored, as it was sent.
+      if (event.body !== null) return []
+      const source = sent[sources[position] as number] as NewEventRecord
+      return isSame(source, event, readBody(event.seq)) ? [] : [position]
     }),
   }
 }
@@ -140,17 +144,17 @@ function isSame(
   )
 }
 
-/** The event at an index of the commit, when the caller has it; `null` when it has to be read. */
-export function unpackEvent(
+/** The events of the answer; those that the caller does not have as they are stored come as their id. */
+export function unpackResult(
   sent: readonly NewEventRecord[],
-  result: PackedCommitResult,
-  index: number,
-): EventView | null {
-  const source = result.sources[index]
-  const seq = result.seqs[index]
-  const latestTimestamp = result.latestTimestamps[index]
-  if (source === null || source === undefined) return null
-  if (seq === undefined || latestTimestamp === undefined) return null
-  const event = sent[source] as NewEventRecord
-  return { ...event, seq, latestTimestamp, ...placeOf(result.session.boundary, seq) }
+  { session, sources, seqs, latestTimestamps, differing }: PackedCommitResult,
+): readonly (EventView | { readonly differingId: string })[] {
+  const toRead = new Set(differing)
+  return sources.map((source, position) => {
+    const event = sent[source] as NewEventRecord
+    if (toRead.has(position)) return { differingId: event.id }
+    const seq = seqs[position] as number
+    const latestTimestamp = latestTimestamps[position] as number
+    return { ...event, seq, latestTimestamp, ...placeOf(session.boundary, seq) }
+  })
 }

@@ -7,10 +7,12 @@ import { durableObjectRepository, type SessionStore } from 'turnlog/worker'
 export function durableObjectHarness(
   namespace: DurableObjectNamespace<SessionStore>,
   prefix: string,
-): StoreHarness {
+): StoreHarness & { readonly stub: () => DurableObjectStub<SessionStore> } {
   let objects = 0
   let stub = namespace.getByName(`${prefix}-0`)
   return {
+    /** The object of the case that is running. */
+    stub: () => stub,
     open: async () => durableObjectRepository(() => stub),
     async reset() {
       objects++

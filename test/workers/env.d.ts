@@ -2,6 +2,8 @@
 declare namespace Cloudflare {
   interface Env {
     SESSIONS: DurableObjectNamespace<import('./worker.ts').SessionStore>
+    /** How many sequences a property test tries; `''` for its own default. */
+    TURNLOG_RUNS: string
     VISITS: DurableObjectNamespace<import('./worker.ts').VisitCounter>
   }
   interface GlobalProps {
