@@ -151,9 +151,12 @@ export async function follow<M extends Message>(
     }
   }
 
-  const unwatch = repository.watch((changed) => {
-    if (changed === sessionId) void pump()
-  })
+  const unwatch = repository.watch(
+    (changed) => {
+      if (changed === sessionId) void pump()
+    },
+    { sessionId },
+  )
   const stop = () => {
     if (stopped) return
     stopped = true
