@@ -9,6 +9,7 @@
 //   ```ts types             types only, for code that needs what a test has not (a provider's key, a page)
 //   ```ts continued         goes on with the block before it, as one module
 //   ```ts with=model,reply  some names come from docs/stand-ins/*.ts, where such things as a model stand
+//   ```ts file=examples/a.ts  shows that file, which has tests of its own: the two must be the same
 // Words combine: ```ts worker types. What a block prints (console.log) must be what the next
 // ```text prints block says, when the one that follows it is such a block.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,6 +28,8 @@ export interface DocSnippet {
   readonly typesOnly: boolean
   /** Names that come from docs/stand-ins. */
   readonly standIns: readonly string[]
+  /** The file that it shows, from the root; it is not run then. */
+  readonly file: string | null
 }
 
 export interface SnippetBlock {
@@ -75,9 +78,9 @@ export function extractSnippets(document: string, text: string): readonly DocSni
     if (indent !== '') throw new Error(`${where}: an indented block would not be run`)
     isPrintable = true
     const block = { code, line, prints: null }
-    const { runtime, typesOnly, continued, standIns } = readWords(words, where)
+    const { runtime, typesOnly, continued, standIns, file } = readWords(words, where)
     if (!continued) {
-      snippets.push({ runtime, name: where, blocks: [block], typesOnly, standIns })
+      snippets.push({ runtime, name: where, blocks: [block], typesOnly, standIns, file })
     } else if (last === undefined) {
       throw new Error(`${where}: there is nothing to continue`)
     } else {
@@ -93,15 +96,17 @@ function readWords(words: string, where: string) {
   let typesOnly = false
   let continued = false
   let standIns: readonly string[] = []
+  let file: string | null = null
   for (const word of words.split(/\s+/).filter((given) => given !== '')) {
     if (word === 'browser') runtime = 'browser'
     else if (word === 'worker') runtime = 'workers'
     else if (word === 'types') typesOnly = true
     else if (word === 'continued') continued = true
     else if (word.startsWith('with=')) standIns = word.slice('with='.length).split(',')
+    else if (word.startsWith('file=')) file = word.slice('file='.length)
     else throw new Error(`${where}: "${word}" is not known; see scripts/doc-snippets.ts`)
   }
-  return { runtime, typesOnly, continued, standIns }
+  return { runtime, typesOnly, continued, standIns, file }
 }
 
 /** A snippet as a module. */
@@ -146,7 +151,7 @@ export function listSnippets(): readonly DocSnippet[] {
 /** Writes the modules, and beside them as JSON what the tests of each runtime have to know. */
 export function writeDocSnippets(): void {
   const standIns = findStandIns()
-  const snippets = listSnippets()
+  const snippets = listSnippets().filter(({ file }) => file === null)
   for (const runtime of ['node', 'browser', 'workers'] as const) {
     const files = new Map<string, string>()
     const tests = []

@@ -1,5 +1,7 @@
 // The code of README.md and docs/*.md runs; scripts/doc-snippets.ts tells how.
 /// <reference types="vite/types/importMeta.d.ts" />
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import snippets from '../../reports/snippets/node/snippets.json' with { type: 'json' }
 import {
@@ -8,6 +10,7 @@ import {
   listSnippets,
   toModule,
 } from '../../scripts/doc-snippets.ts'
+import { root } from '../../scripts/entries.ts'
 import { type SnippetTest, testSnippets } from '../support/run-doc-snippets.ts'
 
 testSnippets(
@@ -18,9 +21,29 @@ testSnippets(
 test('what runs is what the documents say', () => {
   expect(listDocuments()).toContain('docs/editing.md')
   const names = listSnippets()
-    .filter(({ runtime, typesOnly }) => runtime === 'node' && !typesOnly)
+    .filter(({ runtime, typesOnly, file }) => runtime === 'node' && !typesOnly && file === null)
     .map(({ name }) => name)
   expect(snippets.map(({ name }) => name)).toEqual(names)
+})
+
+test('files that documents show are as they are shown', () => {
+  const shown = listSnippets().filter(({ file }) => file !== null)
+  expect(shown.length).toBeGreaterThan(0)
+  for (const { name, file, blocks } of shown) {
+    const text = readFileSync(join(root, file ?? ''), 'utf8')
+    expect(`${name}\n${blocks.map(({ code }) => code).join('\n')}\n`).toBe(`${name}\n${text}`)
+  }
+})
+
+test('every link to a file leads to one', () => {
+  const broken = [...listDocuments(), 'CHANGELOG.md'].flatMap((document) => {
+    const text = readFileSync(join(root, document), 'utf8')
+    return [...text.matchAll(/\]\((?!https?:)([^)#\s]+)(#[^)\s]*)?\)/g)]
+      .map(([, target = '']) => target)
+      .filter((target) => !existsSync(join(root, dirname(document), target)))
+      .map((target) => `${document}: ${target}`)
+  })
+  expect(broken).toEqual([])
 })
 
 const fence = '```'
@@ -43,14 +66,18 @@ test('blocks become modules, with what they print and what stands in', () => {
     `${fence}sh`,
     'npm test',
     fence,
+    `${fence}ts file=examples/x.ts`,
+    'const b = 2',
+    fence,
   ].join('\n')
-  const [first, second, ...rest] = extractSnippets('docs/x.md', text)
+  const [first, second, third, ...rest] = extractSnippets('docs/x.md', text)
   expect(rest).toEqual([])
   expect(first?.blocks).toEqual([
     { code: 'const a = 1', line: 1, prints: null },
     { code: 'console.log(a)', line: 5, prints: '1' },
   ])
   expect(second).toMatchObject({ runtime: 'workers', typesOnly: true, name: 'docs/x.md:11' })
+  expect(third).toMatchObject({ file: 'examples/x.ts' })
   if (first === undefined) throw new Error('there is no snippet')
   const code = toModule(first, new Map([['model', 'model.ts']]))
   expect(code).toContain(`import { model } from '../../../docs/stand-ins/model.ts'\n`)
