@@ -190,9 +190,9 @@ export function createSessionMemory<M extends Message = Message>(
         if (known !== undefined) return known
         // A run id that was given may have been begun before a reload, by another instance.
         if (runId === null || runId === undefined) return null
-        for (let position = last; position >= 0; position--) {
-          const mayBegin = isAnswerable(messages[position] as M)
-          if (mayBegin && (await service.findEvent(id, eventId(position))) !== null) return position
+        for (const [position, message] of messages.entries()) {
+          if (!isAnswerable(message)) continue
+          if ((await service.findEvent(id, eventId(position))) !== null) return position
         }
         return null
       }
