@@ -11,6 +11,8 @@ const everywhere = [
   'turnlog',
   'turnlog/in-memory',
   'turnlog/store',
+  'turnlog/http',
+  'turnlog/client',
   'turnlog/zod',
   'turnlog/testing',
 ]

@@ -61,8 +61,26 @@ const layers: readonly Layer[] = [
     refused: ['../stores/indexeddb/a.ts', '../tools/a.ts', '../worker/a.ts', 'vitest'],
   },
   {
+    file: 'src/wire/sample.ts',
+    allowed: ['./a.ts', '../core/a.ts'],
+    refused: ['../http/a.ts', '../client/a.ts', '../tools/a.ts', 'zod', 'hono'],
+  },
+  {
+    file: 'src/client/sample.ts',
+    allowed: ['./a.ts', '../core/a.ts', '../wire/a.ts'],
+    refused: ['../http/a.ts', '../stores/in-memory.ts', '../worker/a.ts', 'zod', 'hono', 'idb'],
+  },
+  {
     file: 'src/http/sample.ts',
-    allowed: ['./a.ts', '../core/a.ts', '../stores/in-memory/a.ts', '../zod/a.ts', 'zod', 'hono'],
+    allowed: [
+      './a.ts',
+      '../core/a.ts',
+      '../wire/a.ts',
+      '../stores/in-memory/a.ts',
+      '../zod/a.ts',
+      'zod',
+      'hono',
+    ],
     refused: ['../worker/a.ts', '../adapters/mcp/a.ts', 'cloudflare:workers', 'node:http', 'idb'],
   },
   {

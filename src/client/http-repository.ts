@@ -1,0 +1,326 @@
+/** The `SessionRepository` over the HTTP API. */
+
+import { isSessionError, SessionError } from '../core/errors.ts'
+import { randomId } from '../core/identifiers.ts'
+import type {
+  ChangeListener,
+  Commit,
+  CommitResult,
+  EventView,
+  ListRequest,
+  NewEventRecord,
+  ReadCursor,
+  SessionRecord,
+  SessionRepository,
+} from '../core/session-repository.ts'
+import {
+  fromWireEvent,
+  toWireNewEvent,
+  type WireCommit,
+  type WireCommitted,
+  type WireDamagedEvent,
+  type WireEvent,
+  type WireQuery,
+  type WireRead,
+  type WireRecall,
+  type WireRecallQuery,
+} from '../wire/event.ts'
+import { encodeSegment } from '../wire/ids.ts'
+import {
+  fromWireBoundary,
+  fromWireSession,
+  type WireBoundary,
+  type WireCreated,
+  type WireNewSession,
+  type WireSession,
+  type WireSessionPage,
+} from '../wire/session.ts'
+import { followChanges } from './change-hints.ts'
+import { type Connection, type ConnectionOptions, connect } from './connection.ts'
+
+/** The largest page of sessions. */
+const MAX_PAGE = 1000
+
+/**
+ * The sessions of the user whose token is sent. Whatever takes a user id takes this user's alone, and
+ * fails with `NOT_OWNER` for another. Every write may be made again when its answer got lost: events are
+ * known by their ids, boundaries by their operation, a creation by a name of its own. Only what a
+ * deletion returns may differ: repeated after its answer was lost, it says that there was nothing.
+ *
+ * The time is the server's: the `now` of a call is not sent. `watch` hears of this repository's own
+ * changes, and of everybody's of the session that it is asked for.
+ */
+export function createHttpSessionRepository(options: ConnectionOptions): SessionRepository {
+  return httpRepository(connect(options))
+}
+
+/** {@link createHttpSessionRepository} over a connection that others use as well. */
+export function httpRepository(connection: Connection): SessionRepository {
+  const listeners = new Set<ChangeListener>()
+  const streams = new Set<() => void>()
+
+  const changed = (sessionId: string) => {
+    for (const listener of listeners) queueMicrotask(() => listener(sessionId))
+  }
+
+  const commit = async (sessionId: string, input: Commit): Promise<CommitResult> => {
+    const { events, boundary, operationId, expectedVersion, expectedBoundary, expectedSession } =
+      input
+    const isAppend =
+      boundary === undefined &&
+      operationId === undefined &&
+      expectedBoundary === undefined &&
+      expectedSession === undefined
+    const body: WireCommit = {
+      events: events.map(toWireNewEvent),
+      expectedVersion,
+      boundary,
+      operationId: boundary === undefined ? operationId : (operationId ?? randomId()),
+      expectedBoundary,
+      expectedSession,
+    }
+    const answer = await connection.call<WireCommitted>({
+      method: 'POST',
+      path: `${pathOf(sessionId)}/${isAppend ? 'events' : 'commits'}`,
+      headers: { prefer: 'return=minimal' },
+      body,
+    })
+    changed(sessionId)
+    return {
+      session: fromWireSession(answer.session),
+      events: completeEvents(events, answer.events),
+    }
+  }
+
+  return {
+    async createSession(session, { now, creation = randomId() }) {
+      const { session: found, created } = await connection.call<WireCreated>({
+        method: 'PUT',
+        path: pathOf(session.id),
+        headers: { 'idempotency-key': creation },
+        body: toWireNewSession(session, now),
+      })
+      if (created) changed(session.id)
+      return { session: fromWireSession(found), created }
+    },
+
+    async findSession(sessionId) {
+      const answer = await orNull(
+        'SESSION_NOT_FOUND',
+        connection.call<{ readonly session: WireSession }>({
+          method: 'GET',
+          path: pathOf(sessionId),
+        }),
+      )
+      return answer === null ? null : fromWireSession(answer.session)
+    },
+
+    async updateSession(sessionId, { metadata, expiresAt }) {
+      const { session } = await connection.call<{ readonly session: WireSession }>({
+        method: 'PATCH',
+        path: pathOf(sessionId),
+        body: { metadata: metadata === undefined ? undefined : JSON.parse(metadata), expiresAt },
+      })
+      changed(sessionId)
+      return fromWireSession(session)
+    },
+
+    listSessions: (request) => listSessions(connection, request),
+
+    async deleteSession(sessionId) {
+      const { deleted } = await connection.call<{ readonly deleted: boolean }>({
+        method: 'DELETE',
+        path: pathOf(sessionId),
+      })
+      if (deleted) changed(sessionId)
+      return deleted
+    },
+
+    async deleteUser(userId) {
+      const { deletedSessions } = await connection.call<{ readonly deletedSessions: number }>({
+        method: 'DELETE',
+        path: `/user?userId=${encodeURIComponent(userId)}`,
+      })
+      return deletedSessions
+    },
+
+    deleteExpiredSessions: (before) => deleteExpired(connection, before),
+
+    commit,
+
+    async readEvents(sessionId, { filter, afterSeq, cursor }) {
+      const body: WireQuery = {
+        filter,
+        after: afterSeq,
+        cursor: cursor === undefined ? undefined : JSON.stringify(cursor),
+      }
+      const answer = await connection.call<WireRead>({
+        method: 'POST',
+        path: `${pathOf(sessionId)}/query`,
+        body,
+      })
+      return {
+        session: fromWireSession(answer.session),
+        events: answer.events.map(fromWireEvent),
+        damage: answer.damage,
+        next: answer.next === null ? null : (JSON.parse(answer.next) as ReadCursor),
+      }
+    },
+
+    async findEvent(sessionId, eventId) {
+      const answer = await orNull(
+        'EVENT_NOT_FOUND',
+        connection.call<{ readonly event: WireEvent | WireDamagedEvent }>({
+          method: 'GET',
+          path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}`,
+        }),
+      )
+      return answer === null ? null : fromWireEvent(answer.event)
+    },
+
+    async readBoundaries(sessionId, { beforeSeq }) {
+      const { boundaries } = await connection.call<{ readonly boundaries: WireBoundary[] }>({
+        method: 'GET',
+        path: `${pathOf(sessionId)}/boundaries${beforeSeq === undefined ? '' : `?beforeSeq=${beforeSeq}`}`,
+      })
+      return boundaries.map(fromWireBoundary)
+    },
+
+    // The server makes what is left of an erased event by the same rule, so no body is sent.
+    async eraseEvent(sessionId, eventId) {
+      const answer = await orNull(
+        'EVENT_NOT_FOUND',
+        connection.call<{ readonly erased: boolean }>({
+          method: 'DELETE',
+          path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}`,
+        }),
+      )
+      if (answer !== null) changed(sessionId)
+      return answer !== null
+    },
+
+    async recallEvents({ userId, filter, offset, limit }) {
+      const { lastN, page, pageSize, ...criteria } = filter
+      const body: WireRecallQuery = {
+        userId,
+        filter: criteria,
+        offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
+        limit,
+      }
+      const answer = await connection.call<WireRecall>({ method: 'POST', path: '/recall', body })
+      return {
+        events: answer.events.map((event) => ({
+          ...fromWireEvent(event),
+          sessionId: event.sessionId,
+        })),
+        damage: answer.damage,
+        complete: answer.complete,
+      }
+    },
+
+    watch(listener, given) {
+      listeners.add(listener)
+      const sessionId = given?.sessionId
+      const stop =
+        sessionId === undefined
+          ? () => undefined
+          : followChanges(connection, `${pathOf(sessionId)}/changes`, () => listener(sessionId))
+      streams.add(stop)
+      return () => {
+        listeners.delete(listener)
+        streams.delete(stop)
+        stop()
+      }
+    },
+
+    async close() {
+      connection.close()
+      listeners.clear()
+      for (const stop of streams) stop()
+      streams.clear()
+    },
+  }
+}
+
+/** Removes expired sessions: up to an instant, or up to now by the server's clock. */
+export async function deleteExpired(
+  connection: Connection,
+  before: number | null,
+): Promise<number> {
+  const { deletedSessions } = await connection.call<{ readonly deletedSessions: number }>({
+    method: 'DELETE',
+    path: `/expired-sessions${before === null ? '' : `?before=${before}`}`,
+  })
+  return deletedSessions
+}
+
+function pathOf(sessionId: string): string {
+  return `/sessions/${encodeSegment(sessionId)}`
+}
+
+/**
+ * A lifetime that begins now is sent as a lifetime, so that the server's clock decides; a session that
+ * comes from elsewhere keeps its instants.
+ */
+function toWireNewSession(session: Omit<SessionRecord, 'number'>, now: number): WireNewSession {
+  const { userId, createdAt, expiresAt, slidingTimeToLive } = session
+  const base = { userId, metadata: JSON.parse(session.metadata) }
+  const sliding = slidingTimeToLive === null ? null : { sliding: slidingTimeToLive }
+  const isNew =
+    createdAt === now && (slidingTimeToLive === null || expiresAt === now + slidingTimeToLive)
+  if (!isNew) return { ...base, createdAt, expiresAt, timeToLive: sliding }
+  return { ...base, timeToLive: sliding ?? (expiresAt === null ? null : expiresAt - now) }
+}
+
+async function listSessions(
+  connection: Connection,
+  request: ListRequest,
+): Promise<readonly SessionRecord[]> {
+  const sessions: SessionRecord[] = []
+  let cursor = request.after === undefined ? null : `${request.after.time}.${request.after.number}`
+  while (sessions.length < request.limit) {
+    const query = new URLSearchParams({
+      order: request.order,
+      limit: `${Math.min(request.limit - sessions.length, MAX_PAGE)}`,
+      userId: request.userId,
+      ...(cursor === null ? {} : { cursor }),
+    })
+    const page: WireSessionPage = await connection.call<WireSessionPage>({
+      method: 'GET',
+      path: `/sessions?${query}`,
+    })
+    for (const session of page.sessions) sessions.push(fromWireSession(session))
+    cursor = page.cursor
+    if (cursor === null) break
+  }
+  return sessions
+}
+
+/** The stored events; those that were stored as they were sent came back without their content. */
+function completeEvents(
+  sent: readonly NewEventRecord[],
+  answered: WireCommitted['events'],
+): readonly EventView[] {
+  const byId = new Map(sent.toReversed().map((event) => [event.id, event]))
+  return answered.map((event) => {
+    if ('message' in event) return fromWireEvent(event)
+    const own = byId.get(event.id)
+    if (own === undefined)
+      throw new SessionError('STORAGE_FAILED', 'the server answered for others')
+    const { seq, archived, rewound } = event
+    return { ...own, seq, latestTimestamp: Date.parse(event.latestTimestamp), archived, rewound }
+  })
+}
+
+/** The answer, `null` when the server says that there is no such thing. */
+async function orNull<T>(
+  code: 'SESSION_NOT_FOUND' | 'EVENT_NOT_FOUND',
+  answer: Promise<T>,
+): Promise<T | null> {
+  try {
+    return await answer
+  } catch (error) {
+    if (isSessionError(error) && error.code === code) return null
+    throw error
+  }
+}

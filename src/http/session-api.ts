@@ -1,0 +1,233 @@
+/** The HTTP API of sessions: a Hono app to mount in any Worker or server. */
+
+import type { Context } from 'hono'
+import { Hono } from 'hono/tiny'
+import { describeValue, invalidArgument } from '../core/errors.ts'
+import { randomId } from '../core/identifiers.ts'
+import type { SessionService } from '../core/session-service.ts'
+import { decodeSegment } from '../wire/ids.ts'
+import { type Authenticate, requireUser } from './authenticate.ts'
+import openApi from './openapi.json' with { type: 'json' }
+import { HttpError, problemResponse, toProblem } from './problem-response.ts'
+import { describeFault, type LogEntry, logFaults } from './request-log.ts'
+import { addCorsHeaders, addSecurityHeaders, preflightResponse } from './response-headers.ts'
+import type { Route } from './route.ts'
+import { listRoutes } from './routes.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: as in Hono, what is not said to be typed can be written without a cast
+type AnyEnv = any
+
+export interface SessionApiOptions<Env = AnyEnv> {
+  /** Who makes a request. Without it every request is refused. See `jwtAuth`. */
+  readonly authenticate?: Authenticate<Env> | null | undefined
+  /**
+   * A service over the sessions of this user and of nobody else: ids in a request are looked for
+   * there. `durableObjectSessions(env.SESSIONS, userId)` is one.
+   */
+  readonly sessions: (env: Env, userId: string) => SessionService | Promise<SessionService>
+  /** Whether `cross_session_search` is offered. Default `false`. */
+  readonly crossSessionSearch?: boolean | null | undefined
+  /**
+   * Origins whose pages may call the API, such as `https://app.example.com`; `['*']` is all. Default
+   * none: only pages of the API's own origin.
+   */
+  readonly allowedOrigins?: readonly string[] | null | undefined
+  /** Whether a user may make one more request; called after authentication. Default: always. */
+  readonly rateLimit?: RateLimit<Env> | null | undefined
+  /**
+   * How a session is followed live: milliseconds between looks at the store (default 1,000) and until
+   * a stream ends (default 300,000); callers come back by themselves. A look is a call to the session
+   * object, of which a request to a Worker may make 1,000.
+   */
+  readonly follow?:
+    | { readonly pollInterval?: number | null; readonly duration?: number | null }
+    | null
+    | undefined
+  /** Hears of every request. Default: faults of the server go to the console. See `logRequests`. */
+  readonly log?: ((entry: LogEntry) => void) | null | undefined
+  /** The clock, in epoch milliseconds. Default `Date.now`. */
+  readonly now?: (() => number) | null | undefined
+}
+
+/** `true`, or the seconds until it is worth another try. */
+export type RateLimit<Env> = (
+  env: Env,
+  userId: string,
+) => true | { readonly retryAfter: number } | Promise<true | { readonly retryAfter: number }>
+
+/** What `createSessionApi` gives: an app with nothing in its types that a caller could get stuck in. */
+export type SessionApi<Env = AnyEnv> = Hono<{ Bindings: Env & object }>
+
+/**
+ * The API over the sessions of authenticated users.
+ *
+ * ```ts
+ * export default createSessionApi({
+ *   authenticate: jwtAuth({ jwksUri }),
+ *   sessions: (env, userId) => durableObjectSessions(env.SESSIONS, userId),
+ * })
+ * ```
+ *
+ * Or under a path of an app of one's own: `app.route('/memory', createSessionApi({ … }))`.
+ */
+export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>): SessionApi<Env> {
+  const { sessions } = options
+  if (typeof sessions !== 'function') {
+    throw invalidArgument('sessions', `must be a function, not ${describeValue(sessions)}`)
+  }
+  const authenticate = options.authenticate ?? null
+  const origins = options.allowedOrigins ?? []
+  const log = options.log ?? logFaults
+  const now = options.now ?? Date.now
+  const routes = listRoutes({
+    pollInterval: options.follow?.pollInterval ?? 1000,
+    duration: options.follow?.duration ?? 300_000,
+    crossSessionSearch: options.crossSessionSearch === true,
+  })
+  type ApiContext = Context<{ Bindings: Env & object }>
+
+  /** Answers a request, whatever happens, with all headers that an answer has. */
+  const respond = async (
+    context: ApiContext,
+    route: string | null,
+    handle: (requestId: string, report: (error: unknown) => void) => Promise<Response>,
+  ): Promise<Response> => {
+    const request = context.req.raw
+    const requestId = requestIdOf(request)
+    const start = Date.now()
+    const enter = (status: number, fault?: { readonly code: string; readonly error?: unknown }) => {
+      log({
+        level: status >= 500 ? 'error' : 'info',
+        requestId,
+        method: request.method,
+        route,
+        status,
+        ...(fault === undefined ? {} : { code: fault.code }),
+        milliseconds: Date.now() - start,
+        ...(status >= 500 ? { error: describeFault(fault?.error) } : {}),
+      })
+    }
+    const report = (error: unknown) => {
+      const { status, code } = toProblem(error, requestId)
+      if (status >= 500) enter(status, { code, error })
+    }
+    let response: Response
+    try {
+      response = await handle(requestId, report)
+      enter(response.status)
+    } catch (error) {
+      const { status, code } = toProblem(error, requestId)
+      response = problemResponse(error, requestId)
+      enter(status, { code, error })
+    }
+    response.headers.set('x-request-id', requestId)
+    addSecurityHeaders(response.headers, request)
+    addCorsHeaders(response.headers, request, origins)
+    return response
+  }
+
+  const answerRoute = (context: ApiContext, route: Route): Promise<Response> =>
+    respond(context, route.path, async (requestId, report) => {
+      const userId = await requireAuthenticated(context)
+      const service = await sessions(context.env, userId)
+      return route.handle({
+        raw: context.req.raw,
+        params: readParams(route.path, context.req.raw.url),
+        userId,
+        service,
+        repository: service.repository,
+        now,
+        requestId,
+        report,
+      })
+    })
+
+  const requireAuthenticated = async (context: ApiContext): Promise<string> => {
+    const userId = requireUser(await authenticate?.(context))
+    const allowed = (await options.rateLimit?.(context.env, userId)) ?? true
+    if (allowed === true) return userId
+    const seconds = Math.max(1, Math.ceil(allowed.retryAfter))
+    throw new HttpError('RATE_LIMITED', `too many requests; try again in ${seconds} s`, {
+      details: { retryAfter: seconds },
+      headers: { 'retry-after': `${seconds}` },
+    })
+  }
+
+  const app = new Hono<{ Bindings: Env & object }>()
+  app.options('*', async (context) => {
+    const response = preflightResponse()
+    addCorsHeaders(response.headers, context.req.raw, origins)
+    return response
+  })
+  let document: string | undefined
+  app.get('/openapi.json', (context) =>
+    respond(context, '/openapi.json', async () => {
+      // Nothing is open before somebody has said who may come in.
+      if (authenticate === null) requireUser(null)
+      document ??= describeRoutes(routes)
+      return new Response(document, { headers: { 'content-type': 'application/json' } })
+    }),
+  )
+  for (const route of routes) {
+    app.on(route.method, honoPath(route.path), (context) => answerRoute(context, route))
+  }
+  for (const path of new Set(routes.map((route) => route.path))) {
+    const allowed = routes.filter((route) => route.path === path).map(({ method }) => method)
+    app.all(honoPath(path), (context) =>
+      respond(context, path, async () => {
+        await requireAuthenticated(context)
+        throw new HttpError('METHOD_NOT_ALLOWED', `${path} takes ${allowed.join(', ')}`, {
+          headers: { allow: [...allowed, 'OPTIONS'].join(', ') },
+        })
+      }),
+    )
+  }
+  app.all('*', (context) =>
+    respond(context, null, async () => {
+      await requireAuthenticated(context)
+      throw new HttpError('NOT_FOUND', 'there is no such route')
+    }),
+  )
+  return app
+}
+
+/** The OpenAPI document of the routes that are there. */
+function describeRoutes(routes: readonly Route[]): string {
+  const paths = Object.entries(openApi.paths).filter(([path]) =>
+    routes.some((route) => route.path === path),
+  )
+  return JSON.stringify({ ...openApi, paths: Object.fromEntries(paths) })
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/**
+ * The ids in a path, from the URL as it came: Hono decodes what it can and keeps the rest, so that a
+ * segment that is wrongly encoded would be another id than the one that was meant. Counted from the
+ * end, because the app may be mounted below any path.
+ */
+function readParams(pattern: string, url: string): Readonly<Record<string, string>> {
+  const names = pattern.split('/')
+  const segments = new URL(url).pathname.split('/').slice(-names.length + 1)
+  const params: Record<string, string> = {}
+  for (const [index, segment] of segments.entries()) {
+    const name = /^\{(\w+)\}$/.exec(names[index + 1] ?? '')?.[1]
+    if (name === undefined) continue
+    const value = decodeSegment(segment)
+    if (value === null) throw invalidArgument(name, 'is not percent-encoded UTF-8')
+    params[name] = value
+  }
+  return params
+}
+
+/** Cloudflare's own id of the request, else the caller's, else a new one. */
+function requestIdOf(request: Request): string {
+  for (const name of ['cf-ray', 'x-request-id']) {
+    const given = request.headers.get(name)
+    // Nothing that could pretend to be another line of the log.
+    if (given !== null && /^[\w-]{1,64}$/.test(given)) return given
+  }
+  return randomId()
+}
