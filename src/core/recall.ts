@@ -94,7 +94,11 @@ export class RecallCollector {
   }
 
   #keepWanted(): void {
-    this.#hits = this.#hits.sort(compareHits).slice(0, this.#wanted)
+    const sorted = this.#hits.sort(compareHits)
+    this.#hits = sorted
+      // A store may come by an event twice; it is one match.
+      .filter((hit, index) => index === 0 || compareHits(sorted[index - 1] as Hit, hit) !== 0)
+      .slice(0, this.#wanted)
     this.#keptUnits = this.#hits.reduce(
       (sum, { event }) => sum + (event === null ? 0 : unitsOf(event)),
       0,

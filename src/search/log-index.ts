@@ -18,9 +18,6 @@ export interface BlockSource {
   readBlocks(blocks: readonly number[]): Promise<readonly (StoredBlock | null)[]>
 }
 
-/** For fewer events than two blocks hold, reading the events themselves is no more work. */
-export const WORTHWHILE = 512
-
 /** How many groups, and how many blocks, are read at a time at most. */
 const MOST_GROUPS = 16
 const MOST_BLOCKS = 16
@@ -72,7 +69,7 @@ export function createLogIndex(
   source: BlockSource,
   session: number,
   through: number,
-  worthwhile: number = WORTHWHILE,
+  worthwhile: number,
 ): LogIndex {
   return {
     worthwhile,
@@ -91,9 +88,13 @@ export function createLogIndex(
             if (run.session !== session || run.last < lowest || run.first > highest) continue
             const gap: SeqRange = backwards ? [run.last + 1, next] : [next, run.first - 1]
             if (gap[0] <= gap[1]) pending.push({ block: null, range: gap })
+            // What another block has covered is not given twice.
+            const range: SeqRange = backwards
+              ? [run.first, Math.min(run.last, next)]
+              : [Math.max(run.first, next), run.last]
+            if (range[0] > range[1]) continue
             next = backwards ? run.first - 1 : run.last + 1
-            if (isCandidate(entry))
-              pending.push({ block: entry.block, range: [run.first, run.last] })
+            if (isCandidate(entry)) pending.push({ block: entry.block, range })
           }
         }
         while (pending.length > 0) {

@@ -2,6 +2,7 @@
 
 import type { Damage, EventRecord } from '../core/session-repository.ts'
 import {
+  BLOCK_LIMITS,
   type Block,
   BlockBuilder,
   type BlockLimits,
@@ -25,6 +26,19 @@ export interface Tail {
   readonly first: number
   /** The last `seq` of the log. */
   readonly last: number
+}
+
+/** How the search structure is built and when it is asked. */
+export interface SearchSettings {
+  readonly limits: BlockLimits
+  /** For fewer events of a session, the events themselves are read. */
+  readonly worthwhile: number
+}
+
+/** What all stores use; tests take smaller blocks, to meet every edge. */
+export const SEARCH_SETTINGS: SearchSettings = {
+  limits: BLOCK_LIMITS,
+  worthwhile: 2 * BLOCK_LIMITS.events,
 }
 
 /** How many events the tails hold together. */

@@ -55,11 +55,15 @@ export function blockSource(database: SqlDatabase): BlockSource {
 }
 
 /** The unsealed ends of all logs, in the order of the sessions' numbers. */
-export function readTails(database: SqlDatabase): readonly Tail[] {
+export function readTails(
+  database: SqlDatabase,
+  limit: number = Number.MAX_SAFE_INTEGER,
+): readonly Tail[] {
   return select<{ session: number; first: number; last: number }>(
     database,
     `SELECT number AS session, sealed_seq + 1 AS first, last_seq AS last
-    FROM turnlog_tails JOIN turnlog_sessions ON number = session ORDER BY session`,
+    FROM turnlog_tails JOIN turnlog_sessions ON number = session ORDER BY session LIMIT ?`,
+    limit,
   )
 }
 
@@ -71,10 +75,11 @@ export function insertTail(database: SqlDatabase, session: number): void {
 /**
  * Seals one block when the tails hold enough for it; inside a transaction.
  *
- * @returns how many unsealed events are left.
+ * @returns how many unsealed events are left; infinite when there are more than were looked at.
  */
 export function sealBlock(database: SqlDatabase, limits: BlockLimits): number {
-  const tails = readTails(database)
+  // Each tail holds an event at least.
+  const tails = readTails(database, limits.events)
   const count = countTails(tails)
   if (count < limits.events) return count
   const sealing = new Sealing(limits)
@@ -98,7 +103,7 @@ export function sealBlock(database: SqlDatabase, limits: BlockLimits): number {
     run(database, 'UPDATE turnlog_sessions SET sealed_seq = ? WHERE number = ?', next - 1, session)
     if (next > last) run(database, 'DELETE FROM turnlog_tails WHERE session = ?', session)
   }
-  return count - sealedEvents
+  return tails.length < limits.events ? count - sealedEvents : Number.POSITIVE_INFINITY
 }
 
 /** Offers a tail to a block; `false` when the block is full. */

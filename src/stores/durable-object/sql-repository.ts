@@ -6,7 +6,7 @@ import { readBoundaryPages, readSessionPages } from './pages.ts'
 import { migrate } from './schema.ts'
 import type { SqlDatabase } from './sql-database.ts'
 import { toSessionError } from './sql-errors.ts'
-import { type SearchSettings, SqlSessions } from './sql-sessions.ts'
+import { type SqlSearchSettings, SqlSessions } from './sql-sessions.ts'
 
 /** Who hears of the changes in a database: all repositories in one object share it. */
 const listenersOf = new WeakMap<SqlDatabase, Set<ChangeListener>>()
@@ -27,7 +27,7 @@ const listenersOf = new WeakMap<SqlDatabase, Set<ChangeListener>>()
  */
 export function createSqlRepository(
   database: SqlDatabase,
-  search?: SearchSettings,
+  search?: SqlSearchSettings,
 ): SessionRepository {
   migrate(database)
   const sessions = new SqlSessions(database, search)

@@ -19,9 +19,9 @@ import type {
   RecallRequest,
   SessionRecord,
 } from '../../core/session-repository.ts'
-import { BLOCK_LIMITS, type BlockLimits } from '../../search/block.ts'
-import { createLogIndex, WORTHWHILE } from '../../search/log-index.ts'
+import { createLogIndex } from '../../search/log-index.ts'
 import { recallBlocks } from '../../search/recall-blocks.ts'
+import { SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
 import {
   blockSource,
   eraseFromBlock,
@@ -72,30 +72,26 @@ export interface SqlCommit {
   readonly events: readonly (Omit<EventView, 'body'> & { readonly body: string | null })[]
 }
 
-/** How the search structure is built. */
-export interface SearchSettings {
-  readonly limits: BlockLimits
-  /** For fewer events of a session, the events themselves are read. */
-  readonly worthwhile: number
+/** How and when the search structure is built. */
+export interface SqlSearchSettings extends SearchSettings {
   /** Runs the sealing of a block, outside any transaction. */
   readonly schedule: (seal: () => void) => void
 }
 
-const DEFAULT_SEARCH: SearchSettings = {
-  limits: BLOCK_LIMITS,
-  worthwhile: WORTHWHILE,
+const DEFAULT_SEARCH: SqlSearchSettings = {
+  ...SEARCH_SETTINGS,
   schedule: (seal) => setTimeout(seal, 0),
 }
 
 /** The operations of `SessionRepository` on one database, whose tables are up to date. */
 export class SqlSessions {
   readonly #database: SqlDatabase
-  readonly #search: SearchSettings
+  readonly #search: SqlSearchSettings
   /** How many events are in no block; `null` until somebody has looked. */
   #unsealed: number | null = null
   #isSealing = false
 
-  constructor(database: SqlDatabase, search: SearchSettings = DEFAULT_SEARCH) {
+  constructor(database: SqlDatabase, search: SqlSearchSettings = DEFAULT_SEARCH) {
     this.#database = database
     this.#search = search
   }

@@ -138,14 +138,21 @@ function writePlan(
   { session, events, boundary }: CommitPlan,
 ): FoundSession {
   const isRewritten = session.expiresAt !== found.record.expiresAt
-  const { stored, head } = toStoredSession(session, isRewritten ? undefined : found.stored.stamp)
+  const { stored, head } = toStoredSession(
+    session,
+    found.sealedSeq,
+    isRewritten ? undefined : found.stored.stamp,
+  )
   const { number, version } = session
   if (isRewritten) put(transaction, 'sessions', [stored])
   put(transaction, 'heads', [head])
   writeEvents(transaction, number, events, add)
+  if (events.length > 0 && found.record.lastSeq === found.sealedSeq) {
+    put(transaction, 'tails', [{ session: number }])
+  }
   if (boundary !== null) {
     const { id, position } = boundary
     add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
   }
-  return { stored, record: session }
+  return { stored, record: session, sealedSeq: found.sealedSeq }
 }

@@ -34,6 +34,18 @@ export async function listSessions(
   return found
 }
 
+/** The session with a number. */
+export async function readSession(
+  transaction: ReadTransaction,
+  number: number,
+): Promise<SessionRecord | null> {
+  const [stored, head] = await Promise.all([
+    transaction.objectStore('sessions').get(number),
+    transaction.objectStore('heads').get(number),
+  ])
+  return stored === undefined ? null : toRecord(transaction, stored, head)
+}
+
 /** Every session of a user, in no particular order. */
 export async function readSessionsOf(
   transaction: ReadTransaction,

@@ -1,6 +1,6 @@
 /** The log of one session, read within one transaction: a consistent snapshot. */
 
-import type { LogSource } from '../../core/read-log.ts'
+import type { LogIndex, LogSource } from '../../core/read-log.ts'
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { Damage, EventRecord } from '../../core/session-repository.ts'
 import { readLongBody } from './event-rows.ts'
@@ -11,9 +11,15 @@ import type { ReadTransaction } from './transactions.ts'
 /** Long bodies that are read at once, in UTF-16 units. */
 const LONG_BODIES_AT_ONCE = 4 << 20
 
-export function createLogSource(transaction: ReadTransaction, session: number): LogSource {
+export function createLogSource(
+  transaction: ReadTransaction,
+  session: number,
+  index?: LogIndex,
+): LogSource {
   const events = transaction.objectStore('events')
   return {
+    index,
+
     async read(ranges) {
       const rows = await Promise.all(ranges.map((range) => readRange(range)))
       return withLongBodies(transaction, rows.flat())

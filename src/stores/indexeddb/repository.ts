@@ -2,19 +2,29 @@
 
 import { placeOf } from '../../core/boundary.ts'
 import { readLog } from '../../core/read-log.ts'
-import { recallLogs } from '../../core/recall.ts'
 import { changeSession, isExpired, requireSession } from '../../core/session-record.ts'
 import type { SessionRepository } from '../../core/session-repository.ts'
+import { createLogIndex } from '../../search/log-index.ts'
+import { recallBlocks } from '../../search/recall-blocks.ts'
+import { SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
+import {
+  createBlockSource,
+  eraseFromBlock,
+  readTails,
+  removeFromBlocks,
+  sealedSeqOf,
+} from './block-rows.ts'
 import { createChangeChannel } from './change-channel.ts'
 import { createCommitter } from './commits.ts'
 import { type ConnectionOptions, createConnection } from './connection.ts'
 import { findEvent, findStoredEvent, writeEvents } from './event-rows.ts'
 import { rowsOf } from './key-ranges.ts'
-import { listSessions, readSessionsOf } from './list-sessions.ts'
+import { listSessions, readSession, readSessionsOf } from './list-sessions.ts'
 import { createLogSource } from './log-source.ts'
 import type { StoredSession } from './schema.ts'
+import { createSealer } from './sealer.ts'
 import { createSessionDirectory, type FoundSession } from './session-directory.ts'
-import { hasLongBody, salvageEvent, toStoredSession } from './stored-records.ts'
+import { hasLongBody, isIntactHead, salvageEvent, toStoredSession } from './stored-records.ts'
 import {
   add,
   createTransactions,
@@ -26,6 +36,8 @@ import {
 
 export interface RepositoryOptions extends ConnectionOptions {
   readonly durability: 'relaxed' | 'strict'
+  /** Smaller blocks, for tests. */
+  readonly search?: SearchSettings | undefined
 }
 
 export function createRepository(options: RepositoryOptions): SessionRepository {
@@ -34,6 +46,8 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
   const directory = createSessionDirectory()
   const commitPlanned = createCommitter(transactions, directory)
   const channel = createChangeChannel(options.databaseName)
+  const search = options.search ?? SEARCH_SETTINGS
+  const sealer = createSealer(transactions, search)
 
   const requireFound = async (
     transaction: ReadTransaction,
@@ -50,7 +64,10 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
   ): Promise<number> => {
     const gone = await transactions.write(async (transaction) => {
       const sessions = await find(transaction)
-      for (const { number } of sessions) removeRows(transaction, number)
+      await removeRows(
+        transaction,
+        sessions.map(({ number }) => number),
+      )
       return sessions
     })
     channel.notify(gone.map(({ id }) => id))
@@ -59,21 +76,21 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
   return {
     async createSession(input, { now }) {
-      const { created, session, stored } = await transactions.write(async (transaction) => {
+      const { created, session, found } = await transactions.write(async (transaction) => {
         const existing = await directory.find(transaction, input.id)
         if (existing !== null && !isExpired(existing.record, now)) {
-          return { created: false, session: existing.record, stored: existing.stored }
+          return { created: false, session: existing.record, found: existing }
         }
-        if (existing !== null) removeRows(transaction, existing.stored.number)
+        if (existing !== null) await removeRows(transaction, [existing.stored.number])
         // Indexes over the number need it in the record: browsers draw it after they have made the keys.
         const number = await transaction.objectStore('sessions').add({} as StoredSession)
         const record = { ...input, number }
-        const { stored, head } = toStoredSession(record)
+        const { stored, head } = toStoredSession(record, 0)
         put(transaction, 'sessions', [stored])
         add(transaction, 'heads', [head])
-        return { created: true, session: record, stored }
+        return { created: true, session: record, found: { stored, record, sealedSeq: 0 } }
       })
-      directory.remember({ stored, record: session })
+      directory.remember(found)
       if (created) channel.notify([session.id])
       return { session, created }
     },
@@ -84,17 +101,17 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     },
 
     async updateSession(sessionId, change) {
-      const { session, stored } = await transactions.write(async (transaction) => {
-        const { record } = await requireFound(transaction, sessionId, change.now)
+      const found = await transactions.write(async (transaction) => {
+        const { record, sealedSeq } = await requireFound(transaction, sessionId, change.now)
         const session = changeSession(record, change)
-        const { stored, head } = toStoredSession(session)
+        const { stored, head } = toStoredSession(session, sealedSeq)
         put(transaction, 'sessions', [stored])
         put(transaction, 'heads', [head])
-        return { session, stored }
+        return { stored, record: session, sealedSeq }
       })
-      directory.remember({ stored, record: session })
+      directory.remember(found)
       channel.notify([sessionId])
-      return session
+      return found.record
     },
 
     async listSessions(request) {
@@ -124,13 +141,17 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     async commit(sessionId, commit) {
       const plan = await commitPlanned(sessionId, commit)
       if (plan.changed) channel.notify([sessionId])
+      sealer.noticed(plan.events.length)
       return plan.result
     },
 
     async readEvents(sessionId, request) {
+      sealer.noticed(0)
       return transactions.read(async (transaction) => {
-        const { record } = await requireFound(transaction, sessionId, request.now)
-        return readLog(createLogSource(transaction, record.number), record, request)
+        const { record, sealedSeq } = await requireFound(transaction, sessionId, request.now)
+        const blocks = createBlockSource(transaction)
+        const index = createLogIndex(blocks, record.number, sealedSeq, search.worthwhile)
+        return readLog(createLogSource(transaction, record.number, index), record, request)
       })
     },
 
@@ -157,11 +178,13 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
     async eraseEvent(sessionId, eventId, { now, body }) {
       const erased = await transactions.write(async (transaction) => {
-        const { number } = (await requireFound(transaction, sessionId, now)).record
+        const { record, sealedSeq } = await requireFound(transaction, sessionId, now)
+        const { number } = record
         const found = await findStoredEvent(transaction, number, eventId)
         if (found === undefined) return false
         if (hasLongBody(found)) remove(transaction, 'bodies', [number, found.seq])
         writeEvents(transaction, number, [{ ...salvageEvent(found), body }], put)
+        if (found.seq <= sealedSeq) await eraseFromBlock(transaction, number, found.seq)
         return true
       })
       if (erased) channel.notify([sessionId])
@@ -169,29 +192,51 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     },
 
     async recallEvents(request) {
-      return transactions.read(async (transaction) => {
-        const sessions = await readSessionsOf(transaction, request.userId)
-        return recallLogs(
-          request,
-          sessions.filter((session) => !isExpired(session, request.now)),
-          ({ number }) => createLogSource(transaction, number),
-        )
-      })
+      sealer.noticed(0)
+      const { userId, now } = request
+      return transactions.read((transaction) =>
+        recallBlocks(request, {
+          blocks: createBlockSource(transaction),
+          tails: () => readTails(transaction),
+          session: async (number) => {
+            const session = await readSession(transaction, number)
+            return session?.userId === userId && !isExpired(session, now) ? session : null
+          },
+          sessions: async () =>
+            (await readSessionsOf(transaction, userId)).filter(
+              (session) => !isExpired(session, now),
+            ),
+          open: ({ number }) => createLogSource(transaction, number),
+        }),
+      )
     },
 
     watch: channel.watch,
 
     async close() {
       channel.close()
+      sealer.close()
       connection.close()
     },
   }
 }
 
-function removeRows(transaction: WriteTransaction, number: number): void {
-  remove(transaction, 'sessions', number)
-  remove(transaction, 'heads', number)
-  remove(transaction, 'events', rowsOf(number))
-  remove(transaction, 'bodies', rowsOf(number))
-  remove(transaction, 'boundaries', rowsOf(number))
+async function removeRows(
+  transaction: WriteTransaction,
+  numbers: readonly number[],
+): Promise<void> {
+  const heads = transaction.objectStore('heads')
+  const found = await Promise.all(numbers.map((number) => heads.get(number)))
+  // A head that is damaged does not say whether there is something in the blocks.
+  if (found.some((head) => !isIntactHead(head) || sealedSeqOf(head) > 0)) {
+    await removeFromBlocks(transaction, new Set(numbers))
+  }
+  for (const number of numbers) {
+    remove(transaction, 'sessions', number)
+    remove(transaction, 'heads', number)
+    remove(transaction, 'tails', number)
+    remove(transaction, 'events', rowsOf(number))
+    remove(transaction, 'bodies', rowsOf(number))
+    remove(transaction, 'boundaries', rowsOf(number))
+  }
 }

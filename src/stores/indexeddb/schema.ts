@@ -34,6 +34,8 @@ export interface StoredHead {
   readonly lastEventAt: number | null
   readonly latestTimestamp: number | null
   readonly boundary: Boundary | null
+  /** Events up to this `seq` are in blocks; absent: none. */
+  readonly sealedSeq?: number
   /** Its place in the list of the user's sessions: `getAll` knows only the ascending order. */
   readonly recency: readonly [userId: string, minusTime: number, minusNumber: number]
 }
@@ -75,6 +77,25 @@ export interface StoredBoundary {
   readonly boundary: Boundary
 }
 
+/** A session with events that are in no block yet. Not an index of `heads`: every append would write it. */
+export interface StoredTail {
+  readonly session: number
+}
+
+/** A block of the search; see `StoredBlock` of the search. */
+export interface StoredBlockRecord {
+  readonly number: number
+  readonly entries: string
+  readonly text: string
+}
+
+/** A group of the search's directory; see `StoredGroup` of the search. */
+export interface StoredGroupRecord {
+  readonly number: number
+  readonly entries: string
+  readonly signatures: Uint8Array
+}
+
 export interface TurnlogSchema extends DBSchema {
   /** Facts about the database itself. */
   properties: { key: string; value: { readonly name: string; readonly value: string } }
@@ -95,6 +116,9 @@ export interface TurnlogSchema extends DBSchema {
     value: StoredBoundary
     indexes: { id: [number, string] }
   }
+  tails: { key: number; value: StoredTail }
+  blocks: { key: number; value: StoredBlockRecord }
+  groups: { key: number; value: StoredGroupRecord }
 }
 
 export type Database = IDBPDatabase<TurnlogSchema>
@@ -111,7 +135,7 @@ export type Migration = (
 ) => void | Promise<void>
 
 /** The step at index 0 makes version 1 of an empty database. Released steps never change. */
-export const MIGRATIONS: readonly Migration[] = [createStores]
+export const MIGRATIONS: readonly Migration[] = [createStores, createSearchStores]
 
 /** The name of the random id that a database gets when it is made: another id, another database. */
 export const IDENTITY = 'identity'
@@ -140,4 +164,17 @@ async function createStores(database: Database): Promise<void> {
     .createIndex('id', ['session', 'id'])
 
   await properties.put({ name: IDENTITY, value: randomId() })
+}
+
+/** What was stored before is one long tail of each session, which is sealed bit by bit. */
+async function createSearchStores(
+  database: Database,
+  transaction: UpgradeTransaction,
+): Promise<void> {
+  const tails = database.createObjectStore('tails', { keyPath: 'session' })
+  database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
+  database.createObjectStore('groups', { keyPath: 'number' })
+  for (const session of await transaction.objectStore('heads').getAllKeys()) {
+    await tails.put({ session })
+  }
 }

@@ -1,6 +1,7 @@
 /** Finds sessions by id, and remembers what was found, so that an append need not look first. */
 
 import type { SessionRecord } from '../../core/session-repository.ts'
+import { findSealedSeq, sealedSeqOf } from './block-rows.ts'
 import { rowsOf } from './key-ranges.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
 import { fromStoredSession, isIntactHead } from './stored-records.ts'
@@ -9,6 +10,8 @@ import type { ReadTransaction } from './transactions.ts'
 export interface FoundSession {
   readonly stored: StoredSession
   readonly record: SessionRecord
+  /** Events up to this `seq` are in blocks. */
+  readonly sealedSeq: number
 }
 
 export interface SessionDirectory {
@@ -42,12 +45,13 @@ export function createSessionDirectory(): SessionDirectory {
 
     recall: (sessionId) => remembered.get(sessionId) ?? null,
 
-    async isUnchanged(transaction, { stored, record }) {
+    async isUnchanged(transaction, { stored, record, sealedSeq }) {
       const head = await transaction.objectStore('heads').get(stored.number)
       return (
         head?.stamp === stored.stamp &&
         head.lastSeq === record.lastSeq &&
-        head.version === record.version
+        head.version === record.version &&
+        sealedSeqOf(head) === sealedSeq
       )
     },
 
@@ -58,7 +62,7 @@ export function createSessionDirectory(): SessionDirectory {
         const head = await transaction.objectStore('heads').get(stored.number)
         // The stamp says that the record is the same, and not one of another database by now.
         if (isIntactHead(head) && head.stamp === stored.stamp) {
-          return remember({ stored, record: fromStoredSession(stored, head) })
+          return remember(toFound(stored, head))
         }
         remembered.delete(sessionId)
       }
@@ -66,10 +70,14 @@ export function createSessionDirectory(): SessionDirectory {
       if (stored === undefined) return null
       const head = await transaction.objectStore('heads').get(stored.number)
       return isIntactHead(head)
-        ? remember({ stored, record: fromStoredSession(stored, head) })
-        : { stored, record: fromStoredSession(stored, await rebuildHead(transaction, stored)) }
+        ? remember(toFound(stored, head))
+        : toFound(stored, await rebuildHead(transaction, stored))
     },
   }
+}
+
+function toFound(stored: StoredSession, head: StoredHead): FoundSession {
+  return { stored, record: fromStoredSession(stored, head), sealedSeq: sealedSeqOf(head) }
 }
 
 /** The head of a session whose own is missing or damaged. Its version may be too high, never too low. */
@@ -78,10 +86,11 @@ export async function rebuildHead(
   { number, stamp, userId, createdAt }: StoredSession,
 ): Promise<StoredHead> {
   const boundaries = transaction.objectStore('boundaries')
-  const [event, newest, count] = await Promise.all([
+  const [event, newest, count, sealedSeq] = await Promise.all([
     transaction.objectStore('events').openCursor(rowsOf(number), 'prev'),
     boundaries.openCursor(rowsOf(number), 'prev'),
     boundaries.count(rowsOf(number)),
+    findSealedSeq(transaction, number),
   ])
   const lastSeq = event?.value.seq ?? 0
   const lastEventAt = event?.value.timestamp ?? null
@@ -93,6 +102,7 @@ export async function rebuildHead(
     lastEventAt,
     latestTimestamp: event?.value.latestTimestamp ?? lastEventAt,
     boundary: newest?.value.boundary ?? null,
+    sealedSeq,
     recency: [userId, -(lastEventAt ?? createdAt), -number],
   }
 }

@@ -15,6 +15,7 @@ export const LONG_BODY = 32 << 10
 /** The session's two records. Gives it a new stamp unless told that its record stays as it is. */
 export function toStoredSession(
   session: SessionRecord,
+  sealedSeq: number,
   stamp = Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
 ): { readonly stored: StoredSession; readonly head: StoredHead } {
   const { number, id, userId, createdAt, expiresAt, slidingTimeToLive, metadata } = session
@@ -38,6 +39,7 @@ export function toStoredSession(
       lastEventAt,
       latestTimestamp,
       boundary,
+      ...(sealedSeq === 0 ? {} : { sealedSeq }),
       recency: [userId, -listTime(session, 'recent'), -number],
     },
   }

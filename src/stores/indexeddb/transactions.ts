@@ -8,7 +8,16 @@ import { toStorageError } from './storage-error.ts'
 import { abort, endOf } from './transaction-end.ts'
 
 /** All stores in every transaction: measured, a wider scope costs nothing. */
-const STORES = ['sessions', 'heads', 'events', 'bodies', 'boundaries'] as const
+const STORES = [
+  'sessions',
+  'heads',
+  'events',
+  'bodies',
+  'boundaries',
+  'tails',
+  'blocks',
+  'groups',
+] as const
 
 export type ReadTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, IDBTransactionMode>
 export type WriteTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, 'readwrite'>
