@@ -3,6 +3,7 @@
 import { appendingCases } from './cases/appending.ts'
 import { boundaryCases } from './cases/boundaries.ts'
 import { closingCases } from './cases/closing.ts'
+import { compactingCases } from './cases/compacting.ts'
 import { damageCases } from './cases/damage.ts'
 import { deletingCases } from './cases/deleting.ts'
 import { durabilityCases } from './cases/durability.ts'
@@ -17,7 +18,9 @@ import { recallingCases } from './cases/recalling.ts'
 import { rewindingCases } from './cases/rewinding.ts'
 import { sessionCases } from './cases/sessions.ts'
 import { storedFormCases } from './cases/stored-form.ts'
+import { subscribingCases } from './cases/subscribing.ts'
 import { timeRangeCases } from './cases/time-ranges.ts'
+import { transferringCases } from './cases/transferring.ts'
 import { versionCases } from './cases/versions.ts'
 import { watchingCases } from './cases/watching.ts'
 import { reasonToSkip, runStoreCase, type StoreCase, type StoreHarness } from './store-case.ts'
@@ -35,6 +38,9 @@ export const storeContract: readonly StoreCase[] = [
   ...storedFormCases,
   ...boundaryCases,
   ...rewindingCases,
+  ...compactingCases,
+  ...subscribingCases,
+  ...transferringCases,
   ...readingCases,
   ...matchingCases,
   ...timeRangeCases,

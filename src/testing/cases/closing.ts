@@ -82,12 +82,12 @@ export const closingCases: readonly StoreCase[] = [
     async run({ service, open, openService }) {
       const closed = await open()
       let heard = 0
-      closed.watch(() => heard++)
+      closed.watch(() => heard++, { sessionId: 's' })
       await closed.close()
       const other = await openService()
       const seen = new Promise<void>((resolve) => {
         void open().then((watching) => {
-          watching.watch(() => resolve())
+          watching.watch(() => resolve(), { sessionId: 's' })
           return other.create({ id: 's' })
         })
       })

@@ -199,4 +199,25 @@ export const versionCases: readonly StoreCase[] = [
       assertEqual((await service.getEvents('s')).length, 1, 'how many events there are')
     },
   },
+  {
+    name: 'versions: what was decided about one session does not happen to its successor',
+    async run({ service, repository, clock }) {
+      await createLog(service, 3)
+      const { now } = clock
+      const first = await repository.findSession('s', { now })
+      await service.delete('s')
+      await createLog(service, 3)
+      const commit = boundaryCommit(now, { kept: [], through: 3 })
+      await assertFails(
+        () => repository.commit('s', { ...commit, expectedSession: first?.number }),
+        'SESSION_NOT_FOUND',
+        'a boundary for the session that was deleted',
+      )
+      assertEqual((await service.getEvents('s', { excludeArchived: true })).length, 3, 'the view')
+      const second = await repository.findSession('s', { now })
+      assertEqual(second?.number === first?.number, false, 'whether both have one number')
+      await repository.commit('s', { ...commit, expectedSession: second?.number })
+      assertEqual((await service.getEvents('s', { excludeArchived: true })).length, 0, 'then')
+    },
+  },
 ]

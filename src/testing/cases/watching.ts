@@ -6,13 +6,16 @@ import { boundaryCommit, createLog, idsOf, userEvent } from '../sample-events.ts
 import type { StoreCase } from '../store-case.ts'
 
 /** Watches, and can wait until a session was hinted at since the last time. */
-function watchFor(repository: SessionRepository) {
+function watchFor(repository: SessionRepository, watched?: string) {
   let heard = new Set<string>()
   let wake: () => void = () => undefined
-  const stop = repository.watch((sessionId) => {
-    heard.add(sessionId)
-    wake()
-  })
+  const stop = repository.watch(
+    (sessionId) => {
+      heard.add(sessionId)
+      wake()
+    },
+    { sessionId: watched },
+  )
   return {
     stop,
     get heard() {
@@ -69,7 +72,7 @@ export const watchingCases: readonly StoreCase[] = [
     name: 'watching: other instances hear of it',
     needs: ['hints'],
     async run({ service, open, openService }) {
-      const watch = watchFor(await open())
+      const watch = watchFor(await open(), 's')
       const other = await openService()
       await createLog(service, 1)
       await watch.next('s')
