@@ -77,6 +77,13 @@ export interface MemoryRun<M extends Message = Message> {
   /** The search tools, bound to this session and branch. */
   readonly tools: readonly AgentTool[]
   /**
+   * Stores a part of the answer while the rest is still to come, such as one step of a tool loop; one
+   * call at a time. `end` and `abort` then take what comes after it. When the run is begun again, and the
+   * last of what was stored so is a tool's result, the prompt holds it all: the model goes on from there,
+   * and no tool runs twice.
+   */
+  append(messages: readonly M[] | null | undefined): Promise<readonly SessionEvent<M>[]>
+  /**
    * Stores the model's answer, then compacts when it is time and waits for that; `signal` ends the
    * compaction, and with it the waiting (a summary is as slow as its model).
    */
@@ -174,6 +181,7 @@ export function createSessionMemory<M extends Message = Message>(
       const run = runId === null || runId === undefined ? randomId() : checkRunId(runId)
       checkMessages(messages)
       const view = defaultFilter.merge(filter ?? {}).merge(EventFilter.active())
+      const isPlain = JSON.stringify(view) === JSON.stringify(EventFilter.active())
       const { branch } = view
       const last = messages.findLastIndex(isAnswerable)
       const session = await open(id, user, () => {
@@ -197,7 +205,13 @@ export function createSessionMemory<M extends Message = Message>(
         return null
       }
 
-      const history = withoutOutdated(await service.getEvents(id, view), run)
+      const viewEvents = await service.getEvents(id, view)
+      const history = withoutOutdated(viewEvents, run)
+      const begun = await unfinishedPart(run, messages.length, async () => {
+        // What a filter leaves out was said all the same.
+        if (runId === null || runId === undefined) return []
+        return isPlain ? viewEvents : service.getEvents(id, EventFilter.active())
+      })
       const start = await findStart()
       const wanted = messages
         .map((message, position) => ({ message, position }))
@@ -215,11 +229,14 @@ export function createSessionMemory<M extends Message = Message>(
       // As stored, so that a later prompt repeats it byte for byte.
       const storedAt = new Map(stored.map((event) => [event.id, event.message]))
       const given = messages.map((message, position) => storedAt.get(eventId(position)) ?? message)
-      const prompt = [...history.map(({ message }) => message), ...given]
+      const before = history.map(({ message }) => message)
+      const prompt = [...before, ...given, ...begun.map(({ message }) => message)]
       const context = {
         [CONVERSATION_ID]: id,
         ...(branch === null ? {} : { [CONVERSATION_BRANCH]: branch }),
       }
+      let next = messages.length
+      for (const { id: begunId } of begun) next = positionOf(begunId) + 1
       let ended = false
       // Each attempt's own: a retry that is aborted too keeps its part besides.
       const attempt = randomId()
@@ -229,7 +246,7 @@ export function createSessionMemory<M extends Message = Message>(
           replies
             .map((message, index) => ({
               message,
-              id: `${eventId(messages.length + index)}${suffix}`,
+              id: `${eventId(next + index)}${suffix}`,
               branch,
               metadata,
             }))
@@ -249,6 +266,11 @@ export function createSessionMemory<M extends Message = Message>(
               })
             : []),
         ],
+        async append(replies) {
+          const events = await store(checkMessages(replies ?? []), '')
+          next += replies?.length ?? 0
+          return events
+        },
         async end(replies, request) {
           const events = await store(checkMessages(replies ?? []), '')
           ended = true
@@ -294,6 +316,27 @@ function checkMessages<M extends Message>(messages: readonly M[]): readonly M[] 
 
 /** The run, the position in it and, when it was aborted, the attempt that an event's id tells. */
 const RUN_EVENT = /^(.*):\d+(?::aborted:(.*))?$/s
+
+function positionOf(eventId: string): number {
+  return Number(/:(\d+)$/.exec(eventId)?.[1] ?? -1)
+}
+
+/**
+ * What an earlier attempt of the run stored of its answer, from `position` on, if it stopped behind a
+ * tool's result: the model has still to answer that. Otherwise the answer is there, or nothing of it.
+ */
+async function unfinishedPart<M extends Message>(
+  run: string,
+  position: number,
+  readView: () => Promise<readonly SessionEvent<M>[]>,
+): Promise<readonly SessionEvent<M>[]> {
+  const part = (await readView()).filter(({ id, metadata }) => {
+    const [, ofRun, attempt] = RUN_EVENT.exec(id) ?? []
+    const isWhole = attempt === undefined && metadata['erased'] !== true
+    return ofRun === run && isWhole && positionOf(id) >= position
+  })
+  return part.at(-1)?.message.role === 'tool' ? part : []
+}
 
 /**
  * A view without what a prompt must not hold: the events of the run itself, whose messages are given
