@@ -3,15 +3,24 @@
 import { join } from 'node:path'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { build, type Metafile } from 'esbuild'
-import { listEntries, root } from './entries.ts'
+import { type Entry, listEntries, root } from './entries.ts'
 
 const budgets: Readonly<Record<string, number>> = {
   turnlog: 7_000,
   'turnlog/indexeddb': 13_000,
 }
 
-let failed = false
-for (const { specifier, built } of listEntries()) {
+export interface EntrySize {
+  readonly specifier: string
+  /** In bytes, each. */
+  readonly brotli: number
+  readonly gzip: number
+  readonly minified: number
+  readonly metafile: Metafile
+}
+
+/** What an entry costs, as built in dist. */
+export async function measureEntry({ specifier, built }: Entry): Promise<EntrySize> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(root, built)],
     bundle: true,
@@ -26,20 +35,32 @@ for (const { specifier, built } of listEntries()) {
     write: false,
   })
   const code = outputFiles[0]?.contents ?? new Uint8Array()
-  const brotli = brotliCompressSync(code).length
-  const budget = budgets[specifier]
-  const over = budget !== undefined && brotli > budget
-  failed ||= over
-  console.log(
-    `size: ${specifier.padEnd(20)} ${kilobytes(brotli)} brotli, ${kilobytes(gzipSync(code).length)} gzip, ` +
-      `${kilobytes(code.length)} minified` +
-      (budget === undefined
-        ? ''
-        : `; budget ${kilobytes(budget)} brotli${over ? ': EXCEEDED' : ''}`),
-  )
-  if (over) printShares(metafile)
+  return {
+    specifier,
+    brotli: brotliCompressSync(code).length,
+    gzip: gzipSync(code).length,
+    minified: code.length,
+    metafile,
+  }
 }
-process.exit(failed ? 1 : 0)
+
+async function printSizes(): Promise<void> {
+  for (const entry of listEntries()) {
+    const { specifier, brotli, gzip, minified, metafile } = await measureEntry(entry)
+    const budget = budgets[specifier]
+    const over = budget !== undefined && brotli > budget
+    console.log(
+      `size: ${specifier.padEnd(20)} ${kilobytes(brotli)} brotli, ${kilobytes(gzip)} gzip, ` +
+        `${kilobytes(minified)} minified` +
+        (budget === undefined
+          ? ''
+          : `; budget ${kilobytes(budget)} brotli${over ? ': EXCEEDED' : ''}`),
+    )
+    if (!over) continue
+    process.exitCode = 1
+    printShares(metafile)
+  }
+}
 
 function kilobytes(bytes: number): string {
   return `${(bytes / 1000).toFixed(2)} kB`
@@ -54,3 +75,5 @@ function printShares({ outputs }: Metafile): void {
     console.log(`        ${kilobytes(bytesInOutput).padStart(9)} minified  ${file}`)
   }
 }
+
+if (import.meta.main) await printSizes()
