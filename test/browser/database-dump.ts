@@ -1,5 +1,6 @@
 // Everything that a database holds, as text: to prove what is not in it.
 import { openDB } from 'idb'
+import { textsOf } from '../support/erasure-check.ts'
 
 /** Every record and every key of every object store and index. */
 export async function dumpDatabase(databaseName: string): Promise<string> {
@@ -19,7 +20,9 @@ export async function dumpDatabase(databaseName: string): Promise<string> {
     }
   }
   database.close()
-  return JSON.stringify(dump)
+  return JSON.stringify(dump, (_key, value) =>
+    value instanceof Uint8Array ? textsOf(value) : value,
+  )
 }
 
 /** How many records each object store holds. */
