@@ -7,27 +7,31 @@ export interface TextRange {
 }
 
 /**
- * Folds case and compatibility forms away: NFKC, lower(upper(lower(text))), final sigma to sigma, the
- * dot that İ leaves dropped, NFKC again. Idempotent.
+ * Folds case and compatibility forms away: NFKC, lower(upper(lower(text))), final sigma to sigma, NFKC
+ * again, and the dot that İ leaves dropped. Idempotent, and the same for a text in lower case.
  *
  * `foldText('STRASSE') === foldText('straße')`; é and e stay different.
  */
 export function foldText(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII itself
   if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase()
-  return text
-    .normalize('NFKC')
+  const folded = text
+    // An iota below a letter becomes one beside it: marks that belong to the letter must stand before.
+    .normalize(/[\u0345\u037a\u1f80-\u1fff]/.test(text) ? 'NFKD' : 'NFKC')
     .toLowerCase()
     .toUpperCase()
     .toLowerCase()
     .replaceAll('ς', 'σ')
-    .replace(/i\u0307+/g, 'i')
     .normalize('NFKC')
+  if (!folded.includes('\u0307')) return folded
+  // Normalised before: a mark below the letter comes between it and its dot.
+  return folded.replace(/i\p{M}+/gu, (i) => i.replaceAll('\u0307', '')).normalize('NFKC')
 }
 
 /**
  * Where `query` occurs in `text` under {@link foldText}, left to right, not overlapping. Folding changes
- * lengths; each range covers the whole original characters that the match touches.
+ * lengths; each range covers the whole original characters that the match touches, and ranges that share
+ * a character are one.
  */
 export function matchRanges(text: string, query: string): readonly TextRange[] {
   const needle = foldText(query)
@@ -38,9 +42,13 @@ export function matchRanges(text: string, query: string): readonly TextRange[] {
   const toOriginal = offsetMap(text, folded)
   const ranges: TextRange[] = []
   while (at >= 0) {
-    const end = at + needle.length
-    ranges.push({ start: toOriginal.start(at), end: toOriginal.end(end) })
-    at = folded.indexOf(needle, end)
+    const next = at + needle.length
+    const [start, end] = [toOriginal.start(at), toOriginal.end(next)]
+    const last = ranges.at(-1)
+    // Two matches may touch one character, such as the letters of a ligature.
+    if (last !== undefined && start < last.end) ranges.splice(-1, 1, { start: last.start, end })
+    else ranges.push({ start, end })
+    at = folded.indexOf(needle, next)
   }
   return ranges
 }
