@@ -89,9 +89,25 @@ const layers: readonly Layer[] = [
     refused: ['../adapters/mcp/a.ts', '../testing/a.ts', 'zod', 'idb', 'node:fs'],
   },
   {
+    file: 'src/adapters/ai-sdk/sample.ts',
+    allowed: ['./a.ts', '../../core/a.ts', '../../memory/a.ts', 'ai'],
+    refused: ['../../testing/a.ts', '../mcp/a.ts', '@ai-sdk/react', '@openai/agents-core', 'zod'],
+  },
+  {
+    file: 'src/adapters/openai-agents/sample.ts',
+    allowed: ['./a.ts', '../../core/a.ts', '@openai/agents-core'],
+    refused: ['../../testing/a.ts', '../ai-sdk/a.ts', 'ai', 'openai', 'idb'],
+  },
+  {
     file: 'src/adapters/mcp/sample.ts',
-    allowed: ['./a.ts', '../../core/a.ts', '../../http/a.ts', '../../zod/a.ts'],
-    refused: ['../../testing/a.ts', 'zod', 'cloudflare:workers', 'idb', 'openai'],
+    allowed: [
+      './a.ts',
+      '../../core/a.ts',
+      '../../http/a.ts',
+      '../../zod/a.ts',
+      '@modelcontextprotocol/server',
+    ],
+    refused: ['../../testing/a.ts', '../ai-sdk/a.ts', 'ai', 'cloudflare:workers', 'idb', 'openai'],
   },
   {
     file: 'examples/quickstart/sample.ts',
