@@ -366,6 +366,18 @@ describe('many at the same time', () => {
     await service.close()
   })
 
+  test('one that was called later never comes first', async () => {
+    const { service } = openService()
+    await service.create({ id: 'a' })
+    const first = service.appendEvent('a', user('e1'))
+    const second = service.appendEvent('a', user('e2'))
+    await first
+    const third = service.appendEvent('a', user('e3'))
+    await Promise.all([second, third])
+    await expectSoundLog(service, ['e1', 'e2', 'e3'])
+    await service.close()
+  })
+
   test('one that fails does not stop those behind it', async () => {
     const { databaseName } = openService()
     const repository = createIndexedDBRepository({ databaseName })
@@ -410,6 +422,18 @@ describe('a failed write', () => {
       replace(IDBObjectStore.prototype, 'add', () => () => {
         throw quota()
       }),
+    'the quota is full while requests are pending': () =>
+      replace(
+        IDBObjectStore.prototype,
+        'put',
+        (original) =>
+          function (this: IDBObjectStore, ...args: unknown[]) {
+            const request = original.apply(this, args)
+            Object.defineProperty(this.transaction, 'error', { value: quota() })
+            this.transaction.abort()
+            return request
+          },
+      ),
     'the quota is full only when the transaction commits': () =>
       replace(
         IDBTransaction.prototype,
