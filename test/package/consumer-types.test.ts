@@ -14,6 +14,7 @@ const everywhere = [
   'turnlog/http',
   'turnlog/client',
   'turnlog/zod',
+  'turnlog/ai-sdk',
   'turnlog/testing',
 ]
 const projects = [
