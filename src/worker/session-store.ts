@@ -40,6 +40,10 @@ const MAX_HINTS = 1000
  * ```
  *
  * Call it through `durableObjectSessions`. Its methods are that function's wire format, not an API.
+ *
+ * What is deleted, erased or swept is in no table any more, and no code can read it. The platform's
+ * files may hold its bytes until their pages are used again, and Cloudflare keeps 30 days of history for
+ * point-in-time recovery: Durable Objects refuse `PRAGMA secure_delete`.
  */
 export class SessionStore<Env = unknown> extends DurableObject<Env> implements SessionObject {
   readonly #sessions: SqlSessions
