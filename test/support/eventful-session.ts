@@ -33,7 +33,7 @@ export async function createEventfulSession(service: SessionService, id = 's'): 
       message: {
         role: 'user',
         content: [
-          { type: 'text', text: 'straße\u0000 "quoted"\nline \u2028' },
+          { type: 'text', text: 'straße\u0000 "quoted"\nline \u2028' } as never,
           { type: 'image', image: new Uint8Array([1, 2, 255]), mediaType: 'image/png' } as never,
         ],
       },

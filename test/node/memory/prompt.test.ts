@@ -12,6 +12,9 @@ import { describe, expect, test } from 'vitest'
 import { callsTools, says, sessionOf, toolAnswers } from '../../support/conversation.ts'
 import { randomLog, runs } from '../../support/random-conversation.ts'
 
+/** The parts of a message that has some. */
+const parts = ({ content }: Message) => (typeof content === 'string' ? [] : content)
+
 const user = (content: string) => says('user', content)
 const assistant = (content: string) => says('assistant', content)
 
@@ -82,7 +85,7 @@ describe('no half of a tool exchange', () => {
 
   const request = { type: 'tool-approval-request', approvalId: 'ok', toolCallId: 'A' }
   const response = { type: 'tool-approval-response', approvalId: 'ok', approved: true }
-  const asks: Message = { role: 'assistant', content: [...callsTools('A').content, request] as [] }
+  const asks: Message = { role: 'assistant', content: [...parts(callsTools('A')), request] }
   const agrees: Message = { role: 'tool', content: [response] }
 
   test('a call whose approval was answered is about to run; one that nobody answered is not', async () => {

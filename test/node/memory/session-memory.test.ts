@@ -298,16 +298,13 @@ describe('aborted', () => {
     const service = newService()
     const memory = createSessionMemory(service)
     const run = await memory.begin({ sessionId: 's', messages: [user('Look')] })
-    await run.abort([
-      {
-        role: 'assistant',
-        content: [{ type: 'text', text: 'Let me' }, ...(callsTools('A').content as [])],
-      },
-    ])
+    const text = { type: 'text', text: 'Let me' }
+    const [call] = callsTools('A').content
+    await run.abort([{ role: 'assistant', content: [text, call as { type: string }] }])
     const next = await memory.begin({ sessionId: 's', messages: [user('next')] })
     expect(next.messages).toEqual([
       user('Look'),
-      { role: 'assistant', content: [{ type: 'text', text: 'Let me' }] },
+      { role: 'assistant', content: [text] },
       user('next'),
     ])
   })
