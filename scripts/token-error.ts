@@ -1,7 +1,8 @@
 // npm run tokens: the error of the built-in token estimate against a tokenizer (o200k_base), for every
 // script of the project's own sample, as the message stands and as a summary or a trigger sees it, and on
 // conversations in LoCoMo's format where a file is given. Exit code 1 when an error is above its limit.
-import { isAbsolute, join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type EventFormatter, formatEvent } from '../src/core/format-event.ts'
 import {
@@ -26,15 +27,16 @@ for (const script of new Set(sample.map((conversation) => conversation.script)))
     sample.filter((conversation) => conversation.script === script),
   )
 }
-if (values.data === undefined) {
+// npm runs scripts in the package's folder.
+const data = values.data && resolve(process.env['INIT_CWD'] ?? '.', values.data)
+if (!data) {
   console.log('LoCoMo      skipped: give its file with -- --data FILE')
+} else if (!existsSync(data)) {
+  console.log(`LoCoMo      skipped: there is no file ${data}`)
 } else {
-  // npm runs scripts in the package's folder.
-  const from = process.env['INIT_CWD'] ?? process.cwd()
-  const file = isAbsolute(values.data) ? values.data : join(from, values.data)
   print(
     'LoCoMo',
-    readConversations(file).map(({ id, turns }) => ({
+    readConversations(data).map(({ id, turns }) => ({
       title: id,
       messages: turns.map(({ text }) => text).filter((text) => text !== ''),
     })),

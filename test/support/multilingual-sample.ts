@@ -33,8 +33,9 @@ export function readMultilingualSample(): readonly SampleConversation[] {
 }
 
 /**
- * Whether the constants of the estimate were chosen without looking at this message of a conversation:
- * of every four, the last two (a question and its answer, so that both halves hold both).
+ * Of every four messages, the last two: a question and its answer, so that both halves hold both. The
+ * constants of the estimate were fitted to the other two, to help pages, user interfaces and the Universal
+ * Declaration of Human Rights in some fifty languages, and to one turn of LoCoMo in forty.
  */
 export function isHeldOut(index: number): boolean {
   return index % 4 >= 2
