@@ -11,6 +11,9 @@ export type JsonValue =
   | { readonly [key: string]: JsonValue }
 export type JsonObject = { readonly [key: string]: JsonValue }
 
+/** No event of 8 MiB holds more. */
+const MAX_VALUES = 4 << 20
+
 /** Deeper values are refused: engines recurse when they parse JSON, and a read must never overflow. */
 const MAX_DEPTH = 256
 
@@ -23,11 +26,22 @@ const MAX_DEPTH = 256
  * @throws SessionError `INVALID_EVENT` naming the path of the first value that JSON cannot hold.
  */
 export function toStoredJson(value: unknown, path: string): JsonValue {
-  const stored = copy(value, path, [])
+  const stored = copy(value, path, { ancestors: [], budget: { values: MAX_VALUES } })
   return stored === undefined ? null : stored
 }
 
-function copy(input: unknown, path: string, ancestors: readonly object[]): JsonValue | undefined {
+interface Copying {
+  readonly ancestors: readonly object[]
+  /** How many values the whole copy may still have. */
+  readonly budget: { values: number }
+}
+
+function copy(input: unknown, path: string, copying: Copying): JsonValue | undefined {
+  const { ancestors, budget } = copying
+  spend(budget, 1, path)
+  // Before toJSON: Node's Buffer has one that makes a list of numbers.
+  const bytes = toBytes(input, path)
+  if (bytes !== undefined) return toBase64(bytes)
   let value = input
   const toJSON = readToJson(value, path)
   if (toJSON !== undefined) value = toJSON
@@ -51,28 +65,35 @@ function copy(input: unknown, path: string, ancestors: readonly object[]): JsonV
   if (ancestors.length >= MAX_DEPTH) {
     throw unstorable(path.slice(0, 80), `is nested deeper than ${MAX_DEPTH} levels`)
   }
-  const bytes = toBytes(value)
-  if (bytes !== undefined) return toBase64(bytes)
-  const parents = [...ancestors, value]
+  const inside = { ancestors: [...ancestors, value], budget }
   try {
-    return Array.isArray(value)
-      ? Array.from(value, (item, index) => copy(item, `${path}[${index}]`, parents) ?? null)
-      : copyObject(value, path, parents)
+    if (!Array.isArray(value)) return copyObject(value, path, inside)
+    // Looked at before it is walked: an array may say that it has four billion elements.
+    if (value.length > budget.values) spend(budget, value.length, path)
+    return Array.from(value, (item, index) => copy(item, `${path}[${index}]`, inside) ?? null)
   } catch (error) {
     if (error instanceof SessionError) throw error
     throw unreadable(path, error)
   }
 }
 
-function copyObject(value: object, path: string, parents: readonly object[]): JsonObject {
+/** One object that is referred to from many places is copied as often: a few can stand for billions. */
+function spend(budget: { values: number }, values: number, path: string): void {
+  budget.values -= values
+  if (budget.values < 0) {
+    throw unstorable(path.slice(0, 80), `makes it more than ${MAX_VALUES} values`)
+  }
+}
+
+function copyObject(value: object, path: string, inside: Copying): JsonObject {
   const kind = Object.prototype.toString.call(value).slice(8, -1)
   if (kind === 'Number' || kind === 'String' || kind === 'Boolean') {
-    return copy(value.valueOf(), path, parents) as never
+    return copy(value.valueOf(), path, inside) as never
   }
   if (UNSTORABLE_KINDS.has(kind)) throw unstorable(path, `is a ${kind}`)
   const result: Record<string, JsonValue> = {}
   for (const key of Object.keys(value)) {
-    const item = copy((value as Record<string, unknown>)[key], memberPath(path, key), parents)
+    const item = copy((value as Record<string, unknown>)[key], memberPath(path, key), inside)
     if (item === undefined) continue
     // Not an assignment: that would set the prototype for a key named __proto__.
     Object.defineProperty(result, key.toWellFormed(), {
@@ -112,14 +133,19 @@ function readToJson(value: unknown, path: string): unknown {
   }
 }
 
-function toBytes(value: object): Uint8Array | undefined {
-  if (ArrayBuffer.isView(value)) {
-    return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+function toBytes(value: unknown, path: string): Uint8Array | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  try {
+    if (ArrayBuffer.isView(value)) {
+      return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+    }
+    const kind = Object.prototype.toString.call(value)
+    return kind === '[object ArrayBuffer]' || kind === '[object SharedArrayBuffer]'
+      ? new Uint8Array(value as ArrayBuffer)
+      : undefined
+  } catch (error) {
+    throw unreadable(path, error)
   }
-  const kind = Object.prototype.toString.call(value)
-  return kind === '[object ArrayBuffer]' || kind === '[object SharedArrayBuffer]'
-    ? new Uint8Array(value as ArrayBuffer)
-    : undefined
 }
 
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
