@@ -5,7 +5,13 @@
 
 import { env } from 'cloudflare:workers'
 import type { Authenticate } from '../http/authenticate.ts'
-import { createSessionApi, developmentAuth, jwtAuth, logRequests } from '../http/index.ts'
+import {
+  createSessionApi,
+  developmentAuth,
+  jwtAuth,
+  logFaults,
+  logRequests,
+} from '../http/index.ts'
 import { durableObjectSessions } from './durable-object-sessions.ts'
 import type { SessionStore } from './session-store.ts'
 
@@ -28,6 +34,8 @@ interface Bindings {
   readonly ALLOWED_ORIGINS?: string
   /** `true`: offer `cross_session_search`. */
   readonly CROSS_SESSION_SEARCH?: string
+  /** `true`: every request leaves a line in the log. Otherwise only faults of the server do. */
+  readonly LOG_REQUESTS?: string
   /** The user of everybody on the developer's own machine. */
   readonly DEVELOPMENT_USER?: string
 }
@@ -46,7 +54,7 @@ export default createSessionApi<Bindings>({
     const { success } = (await RATE_LIMITER?.limit({ key: userId })) ?? { success: true }
     return success || { retryAfter: RATE_PERIOD }
   },
-  log: logRequests,
+  log: settings.LOG_REQUESTS === 'true' ? logRequests : logFaults,
 })
 
 /** Nothing set up means that nobody gets in. */
