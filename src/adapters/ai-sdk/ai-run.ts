@@ -40,12 +40,10 @@ export interface AiRunCallbacks {
   prepareStep(step: StepStart): Promise<PreparedStep | undefined>
   onStepStart(event: { readonly tools: ToolSet | undefined }): void
   onChunk(event: { readonly chunk: Part }): void
-  onLanguageModelCallEnd(event: { readonly content: readonly Part[] }): void
-  onToolExecutionEnd(event: { readonly toolOutput: Part }): void
   onStepEnd(step: StepEnd): Promise<void>
   onStepError(event: object): Promise<void>
   onAbort(event: object): void
-  onEnd(event: { readonly finishReason: string }): void
+  onEnd(event: object): void
 }
 
 export interface PreparedStep {
@@ -68,6 +66,9 @@ export interface AiRun {
   settled(): Promise<{ readonly compaction: CompactionResult | null }>
 }
 
+/** How long after an abort a reader may take for what is on its way, in milliseconds; it may be gone. */
+const READER_TIME = 250
+
 /**
  * Memory around one call: the history goes in before the first step, and every message of every step
  * is stored once, in order, when its step ends. What comes of a step that is aborted or fails is stored
@@ -86,9 +87,12 @@ export function createAiRun(memory: SessionMemory<ModelMessage>, options: AiRunO
   let run: MemoryRun<ModelMessage> | null = null
   let tools: ToolSet | undefined
   let isAnswered = false
+  /** The last step failed: the SDK ends a stream with `onEnd` all the same. */
+  let isBroken = false
   let compaction: CompactionResult | null = null
   let failure: { readonly error: unknown } | null = null
   let writes: Promise<void> = Promise.resolve()
+  let chunks = 0
   let onStreamEnd: (() => void) | null = null
 
   /** One write after the other; the first that fails is reported, and stops those behind it. */
@@ -107,8 +111,6 @@ export function createAiRun(memory: SessionMemory<ModelMessage>, options: AiRunO
     return writes
   }
 
-  const storePartial = () => write(async (begun) => begun.abort(await partial.take(tools)))
-
   const begin = async (messages: readonly ModelMessage[]): Promise<MemoryRun<ModelMessage>> => {
     if (isAnswered) {
       throw invalidArgument(
@@ -118,6 +120,7 @@ export function createAiRun(memory: SessionMemory<ModelMessage>, options: AiRunO
     }
     await writes
     failure = null
+    isBroken = false
     await partial.take(undefined)
     return memory.begin({ ...options, runId, messages })
   }
@@ -127,9 +130,10 @@ export function createAiRun(memory: SessionMemory<ModelMessage>, options: AiRunO
       const steering = step.experimental_steeringMessages ?? []
       if (step.stepNumber > 0) {
         await write((begun) => begun.append(steering))
+        if (failure === null) return undefined
         // Better no further step than one that nobody will remember.
-        if (failure !== null) throw failure.error
-        return undefined
+        isBroken = true
+        throw failure.error
       }
       const begun = await begin(step.initialMessages)
       run = begun
@@ -147,23 +151,26 @@ export function createAiRun(memory: SessionMemory<ModelMessage>, options: AiRunO
       tools = event.tools
     },
     onChunk({ chunk }) {
+      chunks += 1
       if (chunk.type === 'abort') onStreamEnd?.()
-      else partial.addChunk({ ...chunk })
-    },
-    onLanguageModelCallEnd({ content }) {
-      partial.addAnswer(content.map((part) => ({ ...part })))
-    },
-    onToolExecutionEnd({ toolOutput }) {
-      partial.addToolOutput({ ...toolOutput })
+      else if (chunk.type === 'error') isBroken = true
+      else partial.add({ ...chunk })
     },
     async onStepEnd({ finishReason, response: { messages } }) {
       await partial.take(undefined)
-      await write((begun) =>
-        finishReason === 'error' ? begun.abort(messages) : begun.append(messages),
-      )
+      isBroken = finishReason === 'error'
+      await write((begun) => (isBroken ? begun.abort(messages) : begun.append(messages)))
     },
     async onStepError() {
-      await storePartial()
+      isBroken = true
+      await write(async (begun) => {
+        // Parts of the stream that came before the error may still be on their way to the reader.
+        for (let seen = 0; seen < chunks; ) {
+          seen = chunks
+          await new Promise<void>((resolve) => void setTimeout(resolve))
+        }
+        await begun.abort(await partial.take(tools))
+      })
     },
     onAbort() {
       // What is still on its way to the reader belongs to the answer. The AI SDK waits for this
@@ -171,13 +178,13 @@ export function createAiRun(memory: SessionMemory<ModelMessage>, options: AiRunO
       void write(async (begun) => {
         await new Promise<void>((resolve) => {
           onStreamEnd = resolve
-          setTimeout(resolve)
+          setTimeout(resolve, READER_TIME)
         })
         await begun.abort(await partial.take(tools))
       })
     },
-    onEnd({ finishReason }) {
-      if (finishReason === 'error') return
+    onEnd() {
+      if (isBroken) return
       isAnswered = true
       // Not waited for: a summary is as slow as its model, and the answer is there.
       void write(async (begun) => {

@@ -1,4 +1,4 @@
-/** What one step of a model has said so far, for when it never ends: the AI SDK gives only finished steps. */
+/** What one step of a stream has said so far, for when it never ends: the AI SDK gives only finished steps. */
 
 import type { ModelMessage, ToolSet } from 'ai'
 
@@ -11,56 +11,40 @@ interface AnswerPart {
 /** Collects the parts of one step. */
 export interface PartialAnswer {
   /** A part of the stream. */
-  addChunk(chunk: AnswerPart): void
-  /** The whole answer of a model, when it does not stream. */
-  addAnswer(content: readonly AnswerPart[]): void
-  /** What a tool gave, or how it failed. */
-  addToolOutput(output: AnswerPart): void
+  add(chunk: AnswerPart): void
   /** What there is, as messages; then begins anew. */
   take(tools: ToolSet | undefined): Promise<ModelMessage[]>
 }
 
 export function createPartialAnswer(): PartialAnswer {
-  let streamed: Record<string, unknown>[] = []
-  let answered: readonly AnswerPart[] = []
-  let outputs: AnswerPart[] = []
+  let parts: Record<string, unknown>[] = []
   /** By kind and id: the texts that are still growing. */
-  let open = new Map<string, Record<string, unknown>>()
+  let growing = new Map<string, Record<string, unknown>>()
 
   return {
-    addChunk(chunk) {
+    add(chunk) {
       const [kind, event] = splitType(chunk.type)
       const key = `${kind} ${String(chunk['id'])}`
       const metadata = chunk['providerMetadata']
       if (event === 'start') {
         const part = { type: kind, text: '', providerMetadata: metadata }
-        open.set(key, part)
-        streamed.push(part)
+        growing.set(key, part)
+        parts.push(part)
       } else if (event !== null) {
-        const part = open.get(key)
+        const part = growing.get(key)
         if (part === undefined) return
         if (event === 'delta') part['text'] = `${part['text']}${String(chunk['text'])}`
         part['providerMetadata'] = metadata ?? part['providerMetadata']
-        if (event === 'end') open.delete(key)
+        if (event === 'end') growing.delete(key)
       } else if (CONTENT.includes(chunk.type) && chunk['preliminary'] !== true) {
-        streamed.push(chunk)
+        parts.push(chunk)
       }
     },
-    addAnswer(content) {
-      answered = content
-    },
-    addToolOutput(output) {
-      outputs.push(output)
-    },
     async take(tools) {
-      const said = (streamed.length > 0 ? streamed : answered) as readonly AnswerPart[]
-      const ids = new Set(said.filter(isToolOutput).map(({ toolCallId }) => toolCallId))
-      const parts = [...said, ...outputs.filter(({ toolCallId }) => !ids.has(toolCallId))]
-      streamed = []
-      answered = []
-      outputs = []
-      open = new Map()
-      return toMessages(parts, tools)
+      const taken = parts as unknown as readonly AnswerPart[]
+      parts = []
+      growing = new Map()
+      return toMessages(taken, tools)
     },
   }
 }
@@ -80,10 +64,6 @@ const CONTENT = [
 function splitType(type: string): readonly [kind: string, event: string | null] {
   const match = /^(text|reasoning)-(start|delta|end)$/.exec(type)
   return [match?.[1] ?? type, match?.[2] ?? null]
-}
-
-function isToolOutput({ type }: AnswerPart): boolean {
-  return type === 'tool-result' || type === 'tool-error'
 }
 
 /** As the AI SDK makes messages of a finished step. */
