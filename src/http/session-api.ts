@@ -78,6 +78,14 @@ export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>):
   const authenticate = options.authenticate ?? null
   const origins = options.allowedOrigins ?? []
   const log = options.log ?? logFaults
+  /** What was done is done: a log that fails must not make a failure of it. */
+  const tell = (entry: LogEntry) => {
+    try {
+      log(entry)
+    } catch (error) {
+      logFaults({ ...entry, level: 'error', error: describeFault(error) })
+    }
+  }
   const now = options.now ?? Date.now
   const routes = listRoutes({
     pollInterval: options.follow?.pollInterval ?? 1000,
@@ -96,7 +104,7 @@ export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>):
     const requestId = requestIdOf(request)
     const start = Date.now()
     const enter = (status: number, fault?: { readonly code: string; readonly error?: unknown }) => {
-      log({
+      tell({
         level: status >= 500 ? 'error' : 'info',
         requestId,
         method: request.method,
