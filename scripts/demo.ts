@@ -131,7 +131,7 @@ function describeConversations(file: string, conversations: readonly Conversatio
     console.log(
       `\n1. A conversation: ${shown}\n` +
         `   ${turns.length} messages between ${speakers.join(' and ')} in ${sittings.length} sittings from ` +
-        `${day(sittings[0])} to ${day(sittings.at(-1))}.`,
+        `${day(sittings[0])} to ${day(sittings.at(-1))},\n   in ${scriptsOf(turns)} letters.`,
     )
     return
   }
@@ -255,7 +255,7 @@ async function compareLogs(
   }
   const counts = stores.map(({ title, name }) => `${title} ${count(stored.get(name) ?? 0)}`)
   console.log(
-    `   Of ${count(messages)} messages are stored: ${counts.join(', ')}.\n` +
+    `   Stored, of ${count(messages)} messages: ${counts.join(', ')}.\n` +
       `   The prompt sees ${count(inView)} of ${count(events)} events (summaries are events, too).`,
   )
   const [view = []] = views
@@ -414,6 +414,27 @@ async function compareSearches(
         `${count(pageCount).padStart(6)} pages: ${wrongCount === 0 ? 'identical in all three' : `${wrongCount} DIFFERENT`}`,
     )
   }
+}
+
+const SCRIPTS = {
+  Latin: /\p{Script=Latin}/u,
+  Greek: /\p{Script=Greek}/u,
+  Cyrillic: /\p{Script=Cyrillic}/u,
+  Chinese: /\p{Script=Han}/u,
+  Japanese: /\p{Script=Hiragana}|\p{Script=Katakana}/u,
+  Korean: /\p{Script=Hangul}/u,
+  Arabic: /\p{Script=Arabic}/u,
+  Hebrew: /\p{Script=Hebrew}/u,
+  Devanagari: /\p{Script=Devanagari}/u,
+  Thai: /\p{Script=Thai}/u,
+}
+
+/** `Latin, Greek and Chinese`. */
+function scriptsOf(turns: readonly Turn[]): string {
+  const found = Object.entries(SCRIPTS)
+    .filter(([, script]) => turns.some(({ text }) => script.test(text)))
+    .map(([name]) => name)
+  return new Intl.ListFormat('en-GB').format(found)
 }
 
 function day(date: Date | undefined): string {

@@ -10,9 +10,8 @@ import { root } from '../../scripts/entries.ts'
 test('three stores agree on the conversation that comes with the project', async () => {
   const { code, output } = await runDemo()
   expect(output).toContain('64 messages between Mira and Guide in 8 sittings')
-  expect(output).toContain(
-    'Of 64 messages are stored: in memory 64, IndexedDB 64, Durable Object 64.',
-  )
+  expect(output).toContain('in Latin, Greek, Cyrillic, Chinese and Japanese letters.')
+  expect(output).toContain('Stored, of 64 messages: in memory 64, IndexedDB 64, Durable Object 64.')
   expect(output.match(/events leave the view/g)).toHaveLength(3)
   expect(output).toContain('The prompt sees 24 of 70 events')
   // The same answer twice, side by side, in letters that were written otherwise.
@@ -31,12 +30,12 @@ test.for([
   [
     'indexeddb',
     'IndexedDB',
-    'Of 64 messages are stored: in memory 64, IndexedDB 60, Durable Object 64.',
+    'Stored, of 64 messages: in memory 64, IndexedDB 60, Durable Object 64.',
   ],
   [
     'worker',
     'Durable Object',
-    'Of 64 messages are stored: in memory 64, IndexedDB 64, Durable Object 60.',
+    'Stored, of 64 messages: in memory 64, IndexedDB 64, Durable Object 60.',
   ],
 ] as const)('a store that loses messages is noticed: %s', async ([store, title, counts]) => {
   const { code, output } = await runDemo('--sabotage', store)
@@ -54,7 +53,9 @@ test("a file in LoCoMo's format, of two conversations", async () => {
     await writeFile(file, JSON.stringify([sample('first', 90), sample('second', 41)]))
     const { code, output } = await runDemo('--data', file)
     expect(output).toContain('131 messages, and 2 in Chinese, which the demo adds')
-    expect(output).toContain('in memory 133, IndexedDB 133, Durable Object 133.')
+    expect(output).toContain(
+      'Stored, of 133 messages: in memory 133, IndexedDB 133, Durable Object 133.',
+    )
     expect(output).toMatch(/first: 91 messages; compactions archived \d+, \d+, \d+/)
     expect(output).toContain('conversation_search {"query":"lantern3"}')
     expect(output).toContain('The three stores agree in everything.')
