@@ -35,6 +35,12 @@ test('files that documents show are as they are shown', () => {
   }
 })
 
+test('README leads to every document', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const documents = listDocuments().filter((document) => document !== 'README.md')
+  expect(documents.filter((document) => !readme.includes(`](${document})`))).toEqual([])
+})
+
 test('every link to a file leads to one', () => {
   const broken = [...listDocuments(), 'CHANGELOG.md'].flatMap((document) => {
     const text = readFileSync(join(root, document), 'utf8')
