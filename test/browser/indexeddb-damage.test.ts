@@ -44,27 +44,38 @@ const changeEvent =
   }
 
 describe('an event', () => {
-  const ways: Record<string, (database: IDBPDatabase) => Promise<unknown>> = {
-    'without an id': changeEvent({ id: undefined }),
-    'without a timestamp': changeEvent({ timestamp: undefined }),
-    'with a timestamp that is no number': changeEvent({ timestamp: 'yesterday' }),
-    'with a latestTimestamp that is no number': changeEvent({ latestTimestamp: 'tomorrow' }),
-    'without a role': changeEvent({ role: undefined }),
-    'with a branch that is no string': changeEvent({ branch: 7 }),
-    'without a body': changeEvent({ body: undefined }),
-    'with a body that is no string': changeEvent({ body: { message: 'hi' } }),
-    'with a body that is no JSON': changeEvent({ body: '{"message":' }),
-    'with a body that is no message': changeEvent({ body: '{"message":7,"metadata":{}}' }),
-    'whose long body is missing': changeEvent({ body: undefined, bodyLength: 100_000 }),
-    'that is missing': (database) => database.delete('events', [1, 2]),
+  /** What breaks it, and a word that the reason names. */
+  const ways: Record<string, readonly [(database: IDBPDatabase) => Promise<unknown>, string]> = {
+    'without an id': [changeEvent({ id: undefined }), '"id"'],
+    'without a timestamp': [changeEvent({ timestamp: undefined }), '"timestamp"'],
+    'without a timestamp, but a latest one': [
+      changeEvent({ timestamp: undefined, latestTimestamp: 2000 }),
+      '"timestamp"',
+    ],
+    'with a timestamp that is no number': [changeEvent({ timestamp: 'yesterday' }), '"timestamp"'],
+    'with a latestTimestamp that is no number': [
+      changeEvent({ latestTimestamp: 'tomorrow' }),
+      '"latestTimestamp"',
+    ],
+    'without a role': [changeEvent({ role: undefined }), '"role"'],
+    'with a branch that is no string': [changeEvent({ branch: 7 }), '"branch"'],
+    'without a body': [changeEvent({ body: undefined }), '"body"'],
+    'with a body that is no string': [changeEvent({ body: { message: 'hi' } }), '"body"'],
+    'with a body that is no JSON': [changeEvent({ body: '{"message":' }), 'message'],
+    'with a body that is no message': [
+      changeEvent({ body: '{"message":7,"metadata":{}}' }),
+      'message',
+    ],
+    'whose long body is missing': [changeEvent({ body: undefined, bodyLength: 100_000 }), '"body"'],
+    'that is missing': [(database) => database.delete('events', [1, 2]), 'missing'],
   }
 
-  test.for(Object.entries(ways))('%s', async ([, breakDatabase]) => {
+  test.for(Object.entries(ways))('%s', async ([, [breakDatabase, reason]]) => {
     const { service, damage } = await openDamaged(breakDatabase)
     const events = await service.getEvents('a')
     expect(events.map(({ id }) => id)).toEqual(['e1', 'e3', 'e4', 'e5'])
     expect(damage.map(({ sessionId, seq }) => [sessionId, seq])).toEqual([['a', 2]])
-    expect(damage[0]?.reason).not.toBe('')
+    expect(damage[0]?.reason).toContain(reason)
 
     expect((await service.getEvents('a', { lastN: 2 })).map(({ id }) => id)).toEqual(['e4', 'e5'])
     expect((await service.getEvents('a', { from: 4000, to: 5000 })).map(({ id }) => id)).toEqual([
@@ -141,8 +152,12 @@ describe('a long body', () => {
 describe('what an append changes of a session', () => {
   const ways: Record<string, (database: IDBPDatabase) => Promise<unknown>> = {
     'is missing': (database) => database.delete('heads', 1),
-    'has lost its number of events': (database) =>
+    'has lost everything': (database) =>
       database.put('heads', { number: 1, recency: ['me', 0, -1] }),
+    'has lost its number of events': async (database) =>
+      database.put('heads', { ...(await database.get('heads', 1)), lastSeq: 'many' }),
+    'has lost its version': async (database) =>
+      database.put('heads', { ...(await database.get('heads', 1)), version: undefined }),
     'has a damaged boundary': async (database) =>
       database.put('heads', { ...(await database.get('heads', 1)), boundary: { kept: 'all' } }),
   }

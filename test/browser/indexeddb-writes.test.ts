@@ -290,20 +290,50 @@ describe('other instances', () => {
     await second.close()
   })
 
-  test('a change that appends nothing is seen by the next append', async () => {
+  test('a rewind, which appends nothing, is seen by the next append', async () => {
     const { service: first, open } = openService()
     const second = open()
     await first.create({ id: 'a' })
     await first.appendEvents('a', users(4))
     await second.rewind('a', { before: 'e3' })
-    await second.update('a', { metadata: { title: 'new' } })
     await first.appendEvent('a', user('e5'))
     expect((await first.getEvents('a', { excludeArchived: true })).map(({ id }) => id)).toEqual([
       'e1',
       'e2',
       'e5',
     ])
+    await first.close()
+    await second.close()
+  })
+
+  test('changed metadata is not undone by the next append', async () => {
+    const { service: first, open } = openService()
+    const second = open()
+    await first.create({ id: 'a', timeToLive: { sliding: 60_000 } })
+    await first.appendEvent('a', user('e1'))
+    await second.update('a', { metadata: { title: 'new' } })
+    await first.appendEvent('a', user('e2'))
     expect((await second.findById('a'))?.metadata).toEqual({ title: 'new' })
+    expect((await first.findById('a'))?.metadata).toEqual({ title: 'new' })
+    await first.close()
+    await second.close()
+  })
+
+  test('a sliding lifetime that an append moved holds for all', async () => {
+    let now = 1_000_000
+    const databaseName = freshDatabaseName()
+    const open = () =>
+      createIndexedDBSessionService({ databaseName, defaultUserId: 'me', now: () => now })
+    const [first, second] = [open(), open()]
+    await first.create({ id: 'a', timeToLive: { sliding: 1000 } })
+    now += 900
+    await first.appendEvent('a', user('e1'))
+    now += 900
+    expect((await second.findById('a'))?.expiresAt).toEqual(new Date(1_001_900))
+    expect(await second.deleteExpiredSessions()).toBe(0)
+    now += 100
+    expect(await second.findById('a')).toBe(null)
+    expect(await second.deleteExpiredSessions()).toBe(1)
     await first.close()
     await second.close()
   })

@@ -16,8 +16,8 @@ export interface StoredSession {
   readonly id: string
   readonly userId: string
   readonly createdAt: number
-  /** Absent: never. (`null` is no key, and only sessions that expire are in the index.) */
-  readonly expiresAt?: number
+  /** `null` is no key: only sessions that expire are in the index. */
+  readonly expiresAt: number | null
   readonly slidingTimeToLive: number | null
   readonly metadata: string
   /** A new random number whenever this record is written: tells a remembered copy from an outdated one. */

@@ -49,7 +49,7 @@ export function createSessionDirectory(): SessionDirectory {
       const head = await transaction.objectStore('heads').get(stored.number)
       return (
         head?.stamp === stored.stamp &&
-        head.lastSeq === record.lastSeq &&
+        // Whatever a commit changes, it raises the version.
         head.version === record.version &&
         sealedSeqOf(head) === sealedSeq
       )

@@ -26,10 +26,10 @@ export function toStoredSession(
       id,
       userId,
       createdAt,
+      expiresAt,
       slidingTimeToLive,
       metadata,
       stamp,
-      ...(expiresAt === null ? {} : { expiresAt }),
     },
     head: {
       number,
@@ -46,7 +46,7 @@ export function toStoredSession(
 }
 
 export function fromStoredSession(stored: StoredSession, head: StoredHead): SessionRecord {
-  const { number, id, userId, createdAt, expiresAt = null, slidingTimeToLive, metadata } = stored
+  const { number, id, userId, createdAt, expiresAt, slidingTimeToLive, metadata } = stored
   const { lastSeq, version, lastEventAt, latestTimestamp, boundary } = head
   return {
     number,
