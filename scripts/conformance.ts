@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { createInMemoryDatabase, createInMemoryRepository } from '../src/stores/in-memory.ts'
 import type { StoreHarness } from '../src/testing/index.ts'
+import { httpVectorHarness } from '../test/conformance/http-vector-harness.ts'
 import { runVectorFile, type VectorResult } from '../test/conformance/runner.ts'
 import { openBrowser } from './browser-page.ts'
 import { root } from './entries.ts'
@@ -48,6 +49,18 @@ const stores: Readonly<Record<string, () => Promise<Store>>> = {
         if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`)
         return (await response.json()) as readonly VectorResult[]
       },
+      [Symbol.asyncDispose]: () => worker.close(),
+    }
+  },
+
+  async 'HTTP client to a Worker'() {
+    const worker = await startWorker({
+      entry: 'test/workers/http-harness-worker.ts',
+      durableObjects: { SESSIONS: 'HarnessStore' },
+    })
+    const harness = httpVectorHarness(worker.url)
+    return {
+      run: (cases) => runVectorFile(cases, harness),
       [Symbol.asyncDispose]: () => worker.close(),
     }
   },

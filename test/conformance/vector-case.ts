@@ -34,6 +34,7 @@ export async function expectThrown(run: () => unknown, what: string): Promise<st
   try {
     result = await run()
   } catch (error) {
+    if (error instanceof VectorSkipped) throw error
     return error instanceof Error ? error.message : String(error)
   }
   throw new VectorFailure(`${what}: expected an error, found ${show(result)}`)
