@@ -57,7 +57,10 @@ component('Query', schemas.query)
 component('RecallQuery', schemas.recallQuery)
 
 /** What an append may be. */
-export const newEventOrEvents = z.union([schemas.newEvent, schemas.newEvents])
+export const newEventOrEvents = component(
+  'NewEventOrEvents',
+  z.union([schemas.newEvent, schemas.newEvents]),
+)
 
 const boundary = component(
   'Boundary',

@@ -12,17 +12,20 @@ import type { Message, MessageType } from '../core/message.ts'
 import type { SeqRange } from '../core/seq-ranges.ts'
 import type { TimeToLive } from '../core/session.ts'
 
+/** A schema that leaves the rest of the check to the core. */
+type Checked<T> = z.ZodMiniType<T, T>
+
 export const count = z.int().check(z.nonnegative())
 export const seq = z.int().check(z.positive())
-export const instantInput = z.unknown() as z.ZodMiniType<Exclude<InstantInput, Date>>
-export const timeToLive = z.unknown() as z.ZodMiniType<TimeToLive>
+export const instantInput = z.unknown() as Checked<Exclude<InstantInput, Date>>
+export const timeToLive = z.unknown() as Checked<TimeToLive>
 /** Not taken apart: Zod would drop a key named `__proto__`, which is a key like any other in a log. */
-export const jsonObject = z.unknown() as z.ZodMiniType<JsonObject>
-export const message = z.unknown() as z.ZodMiniType<JsonObject & Message>
+export const jsonObject = z.unknown() as Checked<JsonObject>
+export const message = z.unknown() as Checked<JsonObject & Message>
 const texts = z.array(z.string())
-export const messageTypes = texts as z.ZodMiniType<MessageType[]>
-export const matchMode = z.string() as z.ZodMiniType<'any' | 'all'>
-export const range = z.array(z.int()).check(z.length(2)) as unknown as z.ZodMiniType<SeqRange>
+export const messageTypes = texts as Checked<MessageType[]>
+export const matchMode = z.string() as Checked<'any' | 'all'>
+export const range = z.array(z.int()).check(z.length(2)) as unknown as Checked<SeqRange>
 export const ranges = z.array(range)
 
 const optional = <S extends z.ZodMiniType>(schema: S) => z.optional(z.nullable(schema))

@@ -19,7 +19,7 @@ type AnyEnv = any
 
 export interface SessionApiOptions<Env = AnyEnv> {
   /** Who makes a request. Without it every request is refused. See `jwtAuth`. */
-  readonly authenticate?: Authenticate<Env> | null | undefined
+  readonly authenticate?: Authenticate<NoInfer<Env>> | null | undefined
   /**
    * A service over the sessions of this user and of nobody else: ids in a request are looked for
    * there. `durableObjectSessions(env.SESSIONS, userId)` is one.

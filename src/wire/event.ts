@@ -94,9 +94,17 @@ export interface WireCommitted {
   readonly events: readonly (WireEvent | WireDamagedEvent | WireUnchangedEvent)[]
 }
 
+/** A filter: every field of `EventFilter`, all optional. */
+export type WireFilter = {
+  readonly [F in keyof EventFilterJson]?:
+    | (F extends 'from' | 'to' ? number | string : NonNullable<EventFilterJson[F]>)
+    | null
+    | undefined
+}
+
 /** A read whose filter does not fit into a query. */
 export interface WireQuery {
-  readonly filter?: Partial<EventFilterJson> | undefined
+  readonly filter?: WireFilter | undefined
   readonly after?: number | undefined
   /** Where an earlier answer stopped; the filter is to be given again. */
   readonly cursor?: string | undefined
@@ -104,7 +112,7 @@ export interface WireQuery {
 
 /** A search of all sessions. */
 export interface WireRecallQuery {
-  readonly filter?: Partial<EventFilterJson> | undefined
+  readonly filter?: WireFilter | undefined
   readonly offset?: number | undefined
   readonly limit?: number | undefined
   /** Whom the caller takes itself for: refused unless it is the authenticated user. */

@@ -1,4 +1,5 @@
 // Who gets in: nobody without a token that says so.
+import type { webcrypto } from 'node:crypto'
 import { sign } from 'hono/jwt'
 import { createSessionApi, developmentAuth, jwtAuth, type SessionApiOptions } from 'turnlog/http'
 import { createInMemorySessionService } from 'turnlog/in-memory'
@@ -148,8 +149,8 @@ describe('by published keys', () => {
     const pair = (await crypto.subtle.generateKey(parameters, true, [
       'sign',
       'verify',
-    ])) as CryptoKeyPair
-    const exported = async (key: CryptoKey) => ({
+    ])) as webcrypto.CryptoKeyPair
+    const exported = async (key: webcrypto.CryptoKey) => ({
       ...(await crypto.subtle.exportKey('jwk', key)),
       kid,
       alg: algorithm,
