@@ -16,6 +16,7 @@ import {
   expectSame,
   expectThrown,
   expectTrue,
+  requireKnownExpectations,
   show,
   type VectorCase,
   VectorSkipped,
@@ -23,6 +24,24 @@ import {
 import { logOf, pairToolIds, storeLog } from './vector-events.ts'
 
 const SESSION = 's-1'
+
+const EXPECTATIONS = [
+  'expect',
+  'expectActiveIds',
+  'expectArchivedIds',
+  'expectContains',
+  'expectError',
+  'expectEventCount',
+  'expectFailureCallbacks',
+  'expectFires',
+  'expectLlmCalls',
+  'expectNewEvents',
+  'expectPromptAbsent',
+  'expectPromptOrder',
+  'expectSystemPrompt',
+  'expectTokensSaved',
+  'expectTurnCount',
+]
 
 export async function runCompactionVector(
   original: VectorCase,
@@ -34,6 +53,7 @@ export async function runCompactionVector(
   // The alternative is the whole expectation: what it leaves out is not ours.
   const expectations = alternative === undefined ? original : withoutExpectations(original)
   const vectorCase: VectorCase = { ...expectations, ...asObject(alternative), name: original.name }
+  requireKnownExpectations(vectorCase, EXPECTATIONS)
   switch (vectorCase['kind']) {
     case 'builder':
       return runBuilder(vectorCase)

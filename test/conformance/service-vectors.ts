@@ -36,6 +36,7 @@ import {
   expectSame,
   expectThrown,
   expectTrue,
+  requireKnownExpectations,
   show,
   type VectorCase,
   VectorFailure,
@@ -51,11 +52,33 @@ const DEFAULT_USER = 'default-user'
 /** Settings of the original's memory that have no counterpart here: identity is run and position. */
 const FOREIGN_SETTINGS = ['requestEventId', 'responseEventId', 'idempotentIds']
 
+/** Settings of the original's memory that have one here. */
+const KNOWN_SETTINGS = ['trigger', 'strategy', 'eventFilter', 'messageFilter', 'defaultUserId']
+
+const EXPECTATIONS = [
+  'expect',
+  'expectActiveIds',
+  'expectArchived',
+  'expectArchivedIds',
+  'expectCount',
+  'expectError',
+  'expectIds',
+  'expectPrompt',
+  'expectPromptTypes',
+  'expectSameAs',
+  'expectStatus',
+  'expectStrategyCalls',
+  'expectTexts',
+  'expectTokensSaved',
+  'expectTypes',
+  'expectedVersion',
+]
+
 interface Scene {
   readonly repository: SessionRepository
   readonly service: SessionService
-  /** For the user of sessions that nobody named. */
-  readonly memoryService: SessionService
+  /** For a user whom sessions get that nobody named. */
+  readonly serveDefaultUser: (userId: string) => SessionService
   /** A second service on the same store. */
   readonly openOther: () => Promise<SessionService>
   /** The sessions that steps named with `as`. */
@@ -75,6 +98,12 @@ export async function runServiceVector(original: VectorCase, harness: StoreHarne
         )
       }
     }
+    for (const setting of Object.keys(asObject(step['advisor']))) {
+      if (!KNOWN_SETTINGS.includes(setting)) {
+        throw new VectorSkipped(`the setting ${setting} of the memory is unknown`)
+      }
+    }
+    requireKnownExpectations(step, EXPECTATIONS)
     if (step['op'] === 'archiveCopy') {
       throw new VectorSkipped('archiveCopy: an event is never copied, archived is derived')
     }
@@ -96,7 +125,8 @@ export async function runServiceVector(original: VectorCase, harness: StoreHarne
   const scene: Scene = {
     repository,
     service: createSessionService(repository, options),
-    memoryService: createSessionService(repository, { ...options, defaultUserId: DEFAULT_USER }),
+    serveDefaultUser: (defaultUserId) =>
+      createSessionService(repository, { ...options, defaultUserId }),
     openOther: async () => createSessionService(await open(), options),
     sessions: new Map(),
     snapshots: new Map(),
@@ -493,8 +523,8 @@ async function beginNothing(
 
 /** A memory as the original's `advisor` settings describe it. */
 function buildMemory(scene: Scene, advisor: unknown): SessionMemory {
-  const { trigger, strategy, eventFilter, messageFilter } = asObject(advisor)
-  return createSessionMemory(scene.memoryService, {
+  const { trigger, strategy, eventFilter, messageFilter, defaultUserId } = asObject(advisor)
+  return createSessionMemory(scene.serveDefaultUser(String(defaultUserId ?? DEFAULT_USER)), {
     ...(trigger === undefined ? {} : { trigger: trigger && buildTrigger(trigger) }),
     ...(strategy === undefined
       ? {}

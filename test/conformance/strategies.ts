@@ -6,7 +6,7 @@ import {
   type CompactionStrategy,
   type CompactionTrigger,
   containsText,
-  formatEvent,
+  type EventFormatter,
   type MessageFilter,
   type MessageType,
   recursiveSummarization,
@@ -45,6 +45,13 @@ function readEstimator(description: Readonly<Record<string, unknown>>): {
   throw new VectorSkipped(`the estimator ${show(estimator)} is unknown`)
 }
 
+/** Absent for the built-in one, or the missing one that has to be refused. */
+function readFormatter(formatter: unknown): { readonly formatEvent?: EventFormatter } {
+  if (formatter === undefined) return {}
+  if (formatter === null) return { formatEvent: null as never }
+  throw new VectorSkipped(`the formatter ${show(formatter)} is unknown`)
+}
+
 export function buildStrategy(value: unknown, record: ModelRecord): CompactionStrategy {
   const description = asObject(value)
   const { kind, maxEvents, maxTurns, maxTokens } = description
@@ -59,7 +66,7 @@ export function buildStrategy(value: unknown, record: ModelRecord): CompactionSt
       const { maxEventsToKeep, overlapSize, systemPrompt, shadowPrompt, formatter } = description
       return recursiveSummarization({
         ...given({ maxEventsToKeep, overlapSize, systemPrompt, shadowPrompt }),
-        ...(formatter === undefined ? {} : { formatEvent: formatter as never }),
+        ...readFormatter(formatter),
         summarize: buildModel(description['llm'], record) as never,
         onFailure: (error) => record.failures.push(error),
       })
@@ -134,5 +141,3 @@ export function buildMessageFilter(value: unknown): MessageFilter {
       throw new VectorSkipped(`the message filter ${show(kind)} is unknown`)
   }
 }
-
-export { formatEvent }

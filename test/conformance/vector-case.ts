@@ -89,3 +89,19 @@ export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > 300 ? `${text.slice(0, 300)}…` : text
 }
+
+/**
+ * Skips a case whose expectations are not all understood: it would pass without being looked at.
+ *
+ * @param known the names that begin with `expect` and are looked at.
+ */
+export function requireKnownExpectations(
+  fields: Readonly<Record<string, unknown>>,
+  known: readonly string[],
+): void {
+  for (const field of Object.keys(fields)) {
+    if (field.startsWith('expect') && !known.includes(field)) {
+      throw new VectorSkipped(`its expectation ${field} is unknown`)
+    }
+  }
+}
