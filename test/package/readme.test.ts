@@ -6,7 +6,7 @@ import { listEntries, root } from '../../scripts/entries.ts'
 import { measureEntry } from '../../scripts/size.ts'
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8')
-const rows = [...readme.matchAll(/^\| `(turnlog[\w/-]*)` \| .+ \| (\d+|–) \|$/gm)].map(
+const rows = [...readme.matchAll(/^\| `(turnlog[\w/-]*)` +\| .+ \| (\d+|–) +\|$/gm)].map(
   ([, specifier = '', size]) => ({ specifier, kilobytes: size === '–' ? null : Number(size) }),
 )
 
