@@ -1,6 +1,7 @@
 /** The contract of a store as a list of cases, and its registration with a test framework. */
 
 import { appendingCases } from './cases/appending.ts'
+import { argumentCases } from './cases/arguments.ts'
 import { boundaryCases } from './cases/boundaries.ts'
 import { closingCases } from './cases/closing.ts'
 import { compactingCases } from './cases/compacting.ts'
@@ -41,6 +42,7 @@ export const storeContract: readonly StoreCase[] = [
   ...compactingCases,
   ...subscribingCases,
   ...transferringCases,
+  ...argumentCases,
   ...readingCases,
   ...matchingCases,
   ...timeRangeCases,
