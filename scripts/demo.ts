@@ -53,7 +53,8 @@ function readOptions() {
     const from = process.env['INIT_CWD'] ?? process.cwd() // npm runs scripts in the package's folder
     const file = values.data ?? join(root, 'examples/conversation.json')
     const data = isAbsolute(file) ? file : join(from, file)
-    return { ...values, file: data, conversations: readConversations(data).map(withChinese) }
+    const shown = values.data ?? relative(from, data)
+    return { ...values, file: shown, conversations: readConversations(data).map(withChinese) }
   } catch (error) {
     console.error(`demo: ${(error as Error).message}\n\n${USAGE}`)
     return null
@@ -124,12 +125,11 @@ async function run(): Promise<void> {
 }
 
 function describeConversations(file: string, conversations: readonly Conversation[]): void {
-  const shown = relative(root, file)
   const [first] = conversations
   if (conversations.length === 1 && first !== undefined) {
     const { speakers, sittings, turns } = first
     console.log(
-      `\n1. A conversation: ${shown}\n` +
+      `\n1. A conversation: ${file}\n` +
         `   ${turns.length} messages between ${speakers.join(' and ')} in ${sittings.length} sittings from ` +
         `${day(sittings[0])} to ${day(sittings.at(-1))},\n   in ${scriptsOf(turns)} letters.`,
     )
@@ -138,7 +138,7 @@ function describeConversations(file: string, conversations: readonly Conversatio
   const turns = conversations.flatMap((conversation) => conversation.turns)
   const added = turns.filter(({ id }) => id === 'demo:1').length
   console.log(
-    `\n1. ${conversations.length} conversations: ${shown}\n` +
+    `\n1. ${conversations.length} conversations: ${file}\n` +
       `   ${count(turns.length - added)} messages` +
       (added === 0 ? '.' : `, and ${added} in Chinese, which the demo adds to those without.`),
   )
