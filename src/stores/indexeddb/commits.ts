@@ -58,12 +58,13 @@ export function createCommitter(
     try {
       return await transactions.write(async (transaction) => {
         const write = async () => writePlan(transaction, found, plan)
-        const [isUnchanged, written] = await Promise.all([
-          directory.isUnchanged(transaction, found),
+        const [current, written] = await Promise.all([
+          directory.recheck(transaction, found),
           write(),
         ])
-        if (!isUnchanged) throw outdated()
-        return { plan, written }
+        if (current === null) throw outdated()
+        if (current.sealedSeq === found.sealedSeq) return { plan, written }
+        return { plan, written: writeSession(transaction, current, plan) }
       })
     } catch (error) {
       const { cause } = error as Error
@@ -135,7 +136,24 @@ async function findStored(
 function writePlan(
   transaction: WriteTransaction,
   found: FoundSession,
-  { session, events, boundary }: CommitPlan,
+  plan: CommitPlan,
+): FoundSession {
+  const { session, events, boundary } = plan
+  const written = writeSession(transaction, found, plan)
+  writeEvents(transaction, session.number, events, add)
+  if (boundary !== null) {
+    const { id, position } = boundary
+    const { number, version } = session
+    add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
+  }
+  return written
+}
+
+/** What a commit changes of the session itself. */
+function writeSession(
+  transaction: WriteTransaction,
+  found: FoundSession,
+  { session, events }: CommitPlan,
 ): FoundSession {
   const isRewritten = session.expiresAt !== found.record.expiresAt
   const { stored, head } = toStoredSession(
@@ -143,16 +161,10 @@ function writePlan(
     found.sealedSeq,
     isRewritten ? undefined : found.stored.stamp,
   )
-  const { number, version } = session
   if (isRewritten) put(transaction, 'sessions', [stored])
   put(transaction, 'heads', [head])
-  writeEvents(transaction, number, events, add)
   if (events.length > 0 && found.record.lastSeq === found.sealedSeq) {
-    put(transaction, 'tails', [{ session: number }])
-  }
-  if (boundary !== null) {
-    const { id, position } = boundary
-    add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
+    put(transaction, 'tails', [{ session: session.number }])
   }
   return { stored, record: session, sealedSeq: found.sealedSeq }
 }

@@ -17,10 +17,10 @@ export interface FoundSession {
 export interface SessionDirectory {
   /** The session as the transaction sees it, expired or not. */
   find(transaction: ReadTransaction, sessionId: string): Promise<FoundSession | null>
-  /** The session as this instance knows it. It may have changed: see {@link isUnchanged}. */
+  /** The session as this instance knows it. It may have changed: see {@link recheck}. */
   recall(sessionId: string): FoundSession | null
-  /** Whether the transaction sees the session just like this. */
-  isUnchanged(transaction: ReadTransaction, found: FoundSession): Promise<boolean>
+  /** The session as the transaction sees it, when it differs in nothing but what is sealed; else `null`. */
+  recheck(transaction: ReadTransaction, found: FoundSession): Promise<FoundSession | null>
   /** For what was just committed. */
   remember(found: FoundSession): void
 }
@@ -45,14 +45,12 @@ export function createSessionDirectory(): SessionDirectory {
 
     recall: (sessionId) => remembered.get(sessionId) ?? null,
 
-    async isUnchanged(transaction, { stored, record, sealedSeq }) {
+    async recheck(transaction, { stored, record }) {
       const head = await transaction.objectStore('heads').get(stored.number)
-      return (
-        head?.stamp === stored.stamp &&
-        // Whatever a commit changes, it raises the version.
-        head.version === record.version &&
-        sealedSeqOf(head) === sealedSeq
-      )
+      // Whatever a commit changes, it raises the version.
+      return head?.stamp === stored.stamp && head.version === record.version
+        ? { stored, record, sealedSeq: sealedSeqOf(head) }
+        : null
     },
 
     async find(transaction, sessionId) {
