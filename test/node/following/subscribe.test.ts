@@ -169,6 +169,24 @@ describe('hints that are dropped, doubled, late or in disorder', () => {
     ])
   })
 
+  test('an edit that comes while a look reads has its place between the events', async () => {
+    const { writer, repository, open } = await twoTabs()
+    let reads = 0
+    const slow = open({
+      async readEvents(id, request) {
+        if (reads++ === 0) {
+          await writer.rewind('s', { before: 'a1' })
+          await writer.appendEvents('s', turns(1, 2))
+        }
+        return repository.readEvents(id, request)
+      },
+    })
+    const { heard } = await follow(slow)
+    await writer.appendEvents('s', turns(1))
+    await settle()
+    expect(heard).toEqual(['u1', 'a1', 'rewound', 'u2', 'a2'])
+  })
+
   test('a thousand events at once, of many megabytes, come in portions and in order', async () => {
     const { writer, reader } = await twoTabs(() => () => undefined)
     const { heard } = await follow(reader)
@@ -204,10 +222,11 @@ describe('where it begins', () => {
     const { writer, reader, repository, open } = await twoTabs()
     await writer.appendEvents('s', turns(2))
     const gate = deferred<void>()
+    let looks = 0
     const slow = open({
       async findSession(id, options) {
         const session = await repository.findSession(id, options)
-        await gate.promise
+        if (looks++ === 0) await gate.promise
         return session
       },
     })

@@ -164,6 +164,21 @@ describe('a whole file', () => {
     expect(during).toBe(before)
   })
 
+  test('nor is an edit that comes right after the first look', async () => {
+    const service = await sessionOf(turns(2))
+    await service.rewind('s', { before: 'a2' })
+    const before = await exportText(service)
+    const { repository } = service
+    const slow = createSessionService({
+      ...repository,
+      async readBoundaries(id, options) {
+        await service.clearView('s')
+        return repository.readBoundaries(id, options)
+      },
+    })
+    expect(await exportText(slow)).toBe(before)
+  })
+
   test('an unknown session is refused', async () => {
     await expect(exportText(newService(), 'nobody')).rejects.toMatchObject({
       code: 'SESSION_NOT_FOUND',
