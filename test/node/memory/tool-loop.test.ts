@@ -162,7 +162,7 @@ test('an approval that nobody acted on does not leave a call without a result in
   const agrees: Message = {
     role: 'tool',
     content: [
-      { type: 'tool-approval-response', approvalId: 'ok', approved: true } as { type: 'x' },
+      { type: 'tool-approval-response', approvalId: 'ok', approved: true } as { type: string },
     ],
   }
   const service = await sessionOf([user('go'), asks, agrees].map((message) => ({ message })))
