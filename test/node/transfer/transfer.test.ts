@@ -239,6 +239,19 @@ describe('a session that is there already', () => {
     expect(await snapshotOf(target)).toEqual(before)
   })
 
+  test('that was edited in the middle of what the file holds is another one', async () => {
+    const text = await exportText(await sessionOf(turns(2)))
+    const target = await sessionOf(turns(1))
+    await target.clearView('s')
+    await target.appendEvents('s', turns(1, 2))
+    await expect(target.importSession(text)).rejects.toMatchObject({ code: 'SESSION_EXISTS' })
+    // One that was edited after all of it is the same, and further on.
+    const further = await sessionOf(turns(2))
+    await further.clearView('s')
+    expect(await further.importSession(text)).toMatchObject({ eventCount: 4 })
+    expect(await viewOf(further)).toEqual([])
+  })
+
   test('of another user is refused', async () => {
     const source = await sessionOf(turns(1))
     const text = await exportText(source)
