@@ -8,6 +8,7 @@ import { MESSAGE_TYPES, messageText } from '../core/message.ts'
 import { parseMessage } from '../core/read-log.ts'
 import type { EventRecord } from '../core/session-repository.ts'
 import { foldText } from '../core/text.ts'
+import { signatureOf } from './signature.ts'
 
 /** When a block is full. */
 export interface BlockLimits {
@@ -18,6 +19,12 @@ export interface BlockLimits {
 
 /** 256 events, 64 Ki units: a block's row stays far below a Durable Object's 2 MB. */
 export const BLOCK_LIMITS: BlockLimits = { events: 256, units: 1 << 16 }
+
+/**
+ * Longer bodies, in UTF-16 units, are not looked at when their block is sealed: that would take too long
+ * for those who wait. Every search that comes by their block asks them.
+ */
+export const LONGEST_SEALED_BODY = 1 << 18
 
 /** An event of a block. */
 export interface BlockEntry {
@@ -49,10 +56,15 @@ export interface Block {
   readonly text: string
 }
 
+/** What a block needs of an event. A body that is too long may be left out, without being read. */
+export type BlockRecord = Omit<EventRecord, 'id' | 'latestTimestamp' | 'body'> & {
+  readonly body: string | null
+}
+
 /** An event on its way into a block. */
 export interface BlockInput {
   readonly session: number
-  readonly record: EventRecord
+  readonly record: BlockRecord
 }
 
 /** A block as it is stored: both are text. */
@@ -66,7 +78,9 @@ export class BlockBuilder {
   readonly #limits: BlockLimits
   readonly #entries: BlockEntry[] = []
   readonly #texts: string[] = []
+  /** The texts that the signature is made of, those that are not kept included. */
   readonly #signed: string[] = []
+  #isSigned = true
   #units = 0
 
   constructor(limits: BlockLimits) {
@@ -75,23 +89,28 @@ export class BlockBuilder {
 
   /** `false` when the block is full without the event. */
   add({ session, record }: BlockInput): boolean {
-    const message = parseMessage(record.body)
+    const role = MESSAGE_TYPES.indexOf(record.role)
+    if (role < 0) return true // Not of ours: it is looked at itself.
+    const { body } = record
+    const isLong = body === null || body.length > LONGEST_SEALED_BODY
+    const message = isLong ? null : parseMessage(body)
     const folded = message === null ? '' : foldText(messageText(message))
     const hasText = message !== null && folded.length <= this.#limits.units
     const text = hasText ? folded : ''
-    const units = folded.length + (record.branch?.length ?? 0)
+    // What is not kept fills the block all the same: it would crowd the signature.
+    const units = (isLong ? this.#limits.units : folded.length) + (record.branch?.length ?? 0)
     if (this.isFull || (this.#entries.length > 0 && this.#units + units > this.#limits.units)) {
       return false
     }
-    // A long text is not kept here, but it fills the block: its sequences would crowd the signature.
     this.#units += units
     this.#texts.push(text)
     this.#signed.push(folded)
+    this.#isSigned &&= !isLong
     this.#entries.push({
       session,
       seq: record.seq,
       timestamp: record.timestamp,
-      role: MESSAGE_TYPES.indexOf(record.role),
+      role,
       synthetic: record.synthetic,
       branch: record.branch,
       end: (this.#entries.at(-1)?.end ?? 0) + text.length,
@@ -105,9 +124,9 @@ export class BlockBuilder {
     return this.#entries.length >= this.#limits.events || this.#units >= this.#limits.units
   }
 
-  /** The texts that the signature is made of, long ones included. */
-  get signedTexts(): readonly string[] {
-    return this.#signed
+  /** The signature of the texts; empty when one of them was not looked at. */
+  sign(): Uint8Array<ArrayBuffer> {
+    return this.#isSigned ? signatureOf(this.#signed) : new Uint8Array()
   }
 
   build(): Block {
@@ -213,10 +232,16 @@ function entriesWith(
   return found
 }
 
-/** The block without the texts of some entries, or without the entries themselves. */
+/**
+ * What becomes of an entry: it stays, goes, stays without a text, or with one that only the event
+ * itself knows.
+ */
+export type EntryChange = 'keep' | 'remove' | 'blank' | 'unknown'
+
+/** The block with some entries changed. */
 export function changeBlock(
   { entries, text }: Block,
-  change: (entry: BlockEntry) => 'keep' | 'blank' | 'remove',
+  change: (entry: BlockEntry) => EntryChange,
 ): Block {
   const kept: BlockEntry[] = []
   const texts: string[] = []
@@ -229,7 +254,7 @@ export function changeBlock(
     if (what === 'remove') continue
     end += own.length
     texts.push(own)
-    kept.push({ ...entry, end, hasText: what === 'blank' || entry.hasText })
+    kept.push({ ...entry, end, hasText: what === 'keep' ? entry.hasText : what === 'blank' })
   }
   return { entries: kept, text: texts.join('') }
 }

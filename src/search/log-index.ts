@@ -4,7 +4,13 @@ import type { EventFilter } from '../core/event-filter.ts'
 import type { IndexPortion, LogIndex } from '../core/read-log.ts'
 import { intersectRanges, type SeqRange, type SeqRanges } from '../core/seq-ranges.ts'
 import { type BlockMatch, decodeBlock, matchBlock, type StoredBlock } from './block.ts'
-import { candidateTest, type DirectoryEntry, decodeGroup, type StoredGroup } from './directory.ts'
+import {
+  candidateTest,
+  type DirectoryEntry,
+  decodeGroup,
+  groupOf,
+  type StoredGroup,
+} from './directory.ts'
 
 /** How a store gives its blocks. */
 export interface BlockSource {
@@ -16,6 +22,10 @@ export interface BlockSource {
   ): Promise<readonly { readonly number: number; readonly group: StoredGroup }[]>
   /** The blocks of these numbers, in their order; `null` for one that is missing. */
   readBlocks(blocks: readonly number[]): Promise<readonly (StoredBlock | null)[]>
+  /** The highest number of a block; `null` when there is none. */
+  lastBlock(): Promise<number | null>
+  /** Told of what is missing or damaged, so that everything is sealed anew. */
+  damaged(): void
 }
 
 /** How many groups, and how many blocks, are read at a time at most. */
@@ -23,8 +33,8 @@ const MOST_GROUPS = 16
 const MOST_BLOCKS = 16
 
 /**
- * The groups of a store's directory, few at first, then more at a time; `null` for those that are missing
- * or unreadable.
+ * The groups of a store's directory, few at first, then more at a time; `null` for those that are
+ * unreadable or missing (backwards, missing ones at the ends are not noticed).
  */
 export async function* directoryOf(
   source: BlockSource,
@@ -35,29 +45,44 @@ export async function* directoryOf(
   for (let count = 1; ; count = Math.min(MOST_GROUPS, count * 2)) {
     const groups = await source.readGroups(from, count, backwards)
     for (const { number, group } of groups) {
-      if (expected !== null && number !== expected) yield null
+      if (expected !== null && number !== expected) {
+        source.damaged()
+        yield null
+      }
       expected = backwards ? number - 1 : number + 1
-      const entries = tryDecode(() => decodeGroup(group))
+      const entries = tryDecode(source, () => decodeGroup(group))
       yield entries !== null && backwards ? [...entries].reverse() : entries
     }
     const last = groups.at(-1)
-    if (last === undefined || groups.length < count) return
+    if (last === undefined || groups.length < count) break
     from = backwards ? last.number - 1 : last.number + 1
     if (from < 0) return
+  }
+  if (expected === null || backwards) return
+  const lastBlock = await source.lastBlock()
+  if (lastBlock !== null && groupOf(lastBlock) >= expected) {
+    source.damaged()
+    yield null
   }
 }
 
 /** Decoded blocks, in the order of `numbers`; `null` for one that is missing or unreadable. */
 export async function readBlocks(source: BlockSource, numbers: readonly number[]) {
   const stored = await source.readBlocks(numbers)
-  return stored.map((block) => (block === null ? null : tryDecode(() => decodeBlock(block))))
+  return stored.map((block) => {
+    if (block !== null) return tryDecode(source, () => decodeBlock(block))
+    source.damaged()
+    return null
+  })
 }
 
-function tryDecode<T>(decode: () => T): T | null {
+/** `null` when it is damaged: what it covers is looked at event by event, as if it were not sealed. */
+function tryDecode<T>(source: BlockSource, decode: () => T): T | null {
   try {
     return decode()
   } catch {
-    return null // Damaged: what it covers is looked at event by event, as if it had never been sealed.
+    source.damaged()
+    return null
   }
 }
 

@@ -1,11 +1,11 @@
 /** Sealing: what a store writes when enough events have gathered at the ends of its logs. */
 
-import type { Damage, EventRecord } from '../core/session-repository.ts'
+import type { Damage } from '../core/session-repository.ts'
 import {
   BLOCK_LIMITS,
-  type Block,
   BlockBuilder,
   type BlockLimits,
+  type BlockRecord,
   encodeBlock,
   type StoredBlock,
 } from './block.ts'
@@ -16,7 +16,6 @@ import {
   entryOf,
   type StoredGroup,
 } from './directory.ts'
-import { signatureOf } from './signature.ts'
 
 /** The unsealed end of a session's log. */
 export interface Tail {
@@ -41,26 +40,43 @@ export const SEARCH_SETTINGS: SearchSettings = {
   worthwhile: 2 * BLOCK_LIMITS.events,
 }
 
+/** Some tails. */
+export interface Tails {
+  readonly tails: readonly Tail[]
+  /** Whether there are no others. */
+  readonly isAll: boolean
+}
+
 /** How many events the tails hold together. */
 export function countTails(tails: readonly Tail[]): number {
   return tails.reduce((sum, { first, last }) => sum + last - first + 1, 0)
 }
 
+/** How many events of a tail are read at a time: a block of large events holds no more. */
+export const TAIL_PORTION = 32
+
 /** Makes one block of events that are offered in the order of their tails. */
 export class Sealing {
+  readonly #limits: BlockLimits
   readonly #builder: BlockBuilder
   readonly #firsts = new Map<number, number>()
+  #offered = 0
   #isFull = false
 
   constructor(limits: BlockLimits) {
+    this.#limits = limits
     this.#builder = new BlockBuilder(limits)
   }
 
   /**
-   * Offers the next events of a tail; `false` when the block is full. What is damaged stays outside: it
-   * is looked at event by event.
+   * Offers what was read of a part of a tail, `first` to `last`; `false` when the block is full. What is
+   * damaged or missing stays outside: it is looked at event by event.
    */
-  add(session: number, records: readonly (EventRecord | Damage)[]): boolean {
+  add(
+    session: number,
+    records: readonly (BlockRecord | Damage)[],
+    [first, last]: readonly [first: number, last: number],
+  ): boolean {
     for (const record of records) {
       if (!('reason' in record) && !this.#builder.add({ session, record })) {
         this.#isFull = true
@@ -68,27 +84,30 @@ export class Sealing {
       }
       this.#firsts.set(session, record.seq + 1)
     }
-    this.#isFull ||= this.#builder.isFull
+    this.#firsts.set(session, last + 1)
+    // Those count as well, or a tail of nothing else would be looked at again and again.
+    this.#offered += last - first + 1
+    this.#isFull ||= this.#builder.isFull || this.#offered >= this.#limits.events
     return !this.#isFull
   }
 
-  /** Leaves the tail of a session up to `seq` outside: nothing is there. */
-  skip(session: number, seq: number): void {
-    this.#firsts.set(session, seq + 1)
-  }
-
-  /** What to write, once the block is full; until then, and when everything was damaged, `null`. */
+  /** What to write, once the block is full; until then `null`. */
   finish(): SealedBlock | null {
     return this.#isFull ? this.seal() : null
   }
 
-  /** What to write, full or not. */
+  /** What to write, full or not; `null` when nothing was offered. */
   seal(): SealedBlock | null {
+    if (this.#firsts.size === 0) return null
     const content = this.#builder.build()
-    if (content.entries.length === 0) return null
     return {
-      stored: encodeBlock(content),
-      entryOf: (block) => entryOf(block, content, signatureOf(this.#builder.signedTexts)),
+      block:
+        content.entries.length === 0
+          ? null
+          : {
+              stored: encodeBlock(content),
+              entryOf: (number) => entryOf(number, content, this.#builder.sign()),
+            },
       firsts: this.#firsts,
     }
   }
@@ -96,26 +115,27 @@ export class Sealing {
 
 /** What sealing writes, all in one transaction. */
 export interface SealedBlock {
-  readonly stored: StoredBlock
-  /** The directory's entry, once the block has its number. */
-  readonly entryOf: (block: number) => DirectoryEntry
+  /** `null`: everything was damaged. */
+  readonly block: {
+    readonly stored: StoredBlock
+    /** The directory's entry, once the block has its number. */
+    readonly entryOf: (number: number) => DirectoryEntry
+  } | null
   /** Where the tails of these sessions begin now. */
   readonly firsts: ReadonlyMap<number, number>
 }
 
-/** The group with an entry more; the entry of the same block is replaced. */
+/** How many events are in no block, once `sealed` is written; infinite when not all were counted. */
+export function countLeft({ tails, isAll }: Tails, sealed: SealedBlock | null): number {
+  if (!isAll) return Number.POSITIVE_INFINITY
+  return countTails(
+    tails.map((tail) => ({ ...tail, first: sealed?.firsts.get(tail.session) ?? tail.first })),
+  )
+}
+
+/** The group with an entry more; the entry of the same block is replaced. @throws when it is damaged. */
 export function withEntry(group: StoredGroup | null, entry: DirectoryEntry): StoredGroup {
   const entries =
     group === null ? [] : decodeGroup(group).filter(({ block }) => block !== entry.block)
   return encodeGroup([...entries, entry])
-}
-
-/** The group after a block has changed or gone. An empty one stays: a missing one is damage. */
-export function withChangedBlock(group: StoredGroup, block: number, content: Block): StoredGroup {
-  const entries = decodeGroup(group).flatMap((entry) => {
-    if (entry.block !== block) return [entry]
-    // The signature keeps what was taken out: it says what may be there, and holds no text.
-    return content.entries.length === 0 ? [] : [entryOf(block, content, entry.signature)]
-  })
-  return encodeGroup(entries)
 }

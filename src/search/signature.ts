@@ -72,8 +72,9 @@ export function sequencesOf(term: string): TermSequences {
   return [...hashes]
 }
 
-/** Whether the block of a signature may hold a term. */
+/** Whether the block of a signature may hold a term; one with an empty signature may hold anything. */
 export function mayContain(signature: Uint8Array, sequences: TermSequences): boolean {
+  if (signature.length === 0) return true
   const shift = 32 - Math.log2(signature.length * 8)
   return sequences.every((hash) => {
     const bit = hash >>> shift

@@ -6,9 +6,21 @@ import { expect, test } from 'vitest'
 import { countStored, dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests } from './request-counter.ts'
+import { untilSealed } from './sealing.ts'
 
 const SECRET = 'zyzzyva'
-const EMPTY = { properties: 1, sessions: 0, heads: 0, events: 0, bodies: 0, boundaries: 0 }
+const EMPTY = {
+  properties: 1,
+  sessions: 0,
+  heads: 0,
+  events: 0,
+  bodies: 0,
+  boundaries: 0,
+  tails: 0,
+  blocks: 0,
+  // Once something was sealed, an empty group stays in the directory.
+  groups: 1,
+}
 
 function openService() {
   const databaseName = freshDatabaseName()
@@ -27,9 +39,9 @@ function openService() {
 
 type Service = ReturnType<typeof openService>['service']
 
-/** A session with everything that a session can have: the secret is in all of it. */
+/** A session with everything that a session can have, sealed in part: the secret is in all of it. */
 async function createFull(
-  service: Service,
+  { service, databaseName }: { readonly service: Service; readonly databaseName: string },
   id: string,
   options: { userId?: string; timeToLive?: number | null } = {},
 ): Promise<void> {
@@ -60,6 +72,7 @@ async function createFull(
     }),
   })
   await service.rewind(sessionId, { before: 'late' })
+  await untilSealed(databaseName)
 }
 
 async function expectNothingLeft(databaseName: string): Promise<void> {
@@ -69,9 +82,9 @@ async function expectNothingLeft(databaseName: string): Promise<void> {
 
 test('the dump sees what is there', async () => {
   const { service, databaseName } = openService()
-  await createFull(service, 'a')
+  await createFull({ service, databaseName }, 'a')
   const counts = await countStored(databaseName)
-  expect(counts).toMatchObject({ sessions: 1, heads: 1, bodies: 1 })
+  expect(counts).toMatchObject({ sessions: 1, heads: 1, bodies: 1, tails: 1, blocks: 2, groups: 1 })
   expect(counts['boundaries']).toBeGreaterThanOrEqual(1)
   expect((await dumpDatabase(databaseName)).split(SECRET).length).toBeGreaterThan(20)
   await service.close()
@@ -79,7 +92,7 @@ test('the dump sees what is there', async () => {
 
 test('delete', async () => {
   const { service, databaseName } = openService()
-  await createFull(service, 'a')
+  await createFull({ service, databaseName }, 'a')
   expect(await service.delete(`${SECRET}-a`)).toBe(true)
   expect(await service.delete(`${SECRET}-a`)).toBe(false)
   await expectNothingLeft(databaseName)
@@ -88,12 +101,18 @@ test('delete', async () => {
 
 test('deleteUser', async () => {
   const { service, databaseName } = openService()
-  await createFull(service, 'a', { userId: `${SECRET}-user` })
+  await createFull({ service, databaseName }, 'a', { userId: `${SECRET}-user` })
   await service.create({ id: `${SECRET}-expired`, userId: `${SECRET}-user`, timeToLive: 0 })
   await service.create({ id: 'other', userId: SECRET.slice(0, 4) })
   await service.appendMessage('other', { role: 'user', content: 'stays' })
   expect(await service.deleteUser(`${SECRET}-user`)).toBe(2)
-  expect(await countStored(databaseName)).toEqual({ ...EMPTY, sessions: 1, heads: 1, events: 1 })
+  expect(await countStored(databaseName)).toEqual({
+    ...EMPTY,
+    sessions: 1,
+    heads: 1,
+    events: 1,
+    tails: 1,
+  })
   expect(await dumpDatabase(databaseName)).not.toContain(SECRET)
   expect((await service.getMessages('other')).length).toBe(1)
   await service.close()
@@ -101,8 +120,8 @@ test('deleteUser', async () => {
 
 test('deleteExpiredSessions', async () => {
   const { service, databaseName, pass } = openService()
-  await createFull(service, 'a', { timeToLive: 1000 })
-  await createFull(service, 'b', { timeToLive: 2000 })
+  await createFull({ service, databaseName }, 'a', { timeToLive: 1000 })
+  await createFull({ service, databaseName }, 'b', { timeToLive: 2000 })
   pass(1500)
   expect(await service.deleteExpiredSessions()).toBe(1)
   expect(await service.deleteExpiredSessions()).toBe(0)
@@ -115,7 +134,7 @@ test('deleteExpiredSessions', async () => {
 
 test('a session over an expired id', async () => {
   const { service, databaseName, pass } = openService()
-  await createFull(service, 'a', { timeToLive: 1000 })
+  await createFull({ service, databaseName }, 'a', { timeToLive: 1000 })
   pass(1500)
   const { counts } = await countRequests(() => service.create({ id: `${SECRET}-a` }))
   expect(counts.transactions).toBe(1)
@@ -133,10 +152,18 @@ test('eraseEvent, of short and of long events', async () => {
   for (const [index, content] of contents.entries()) {
     await service.appendEvent('a', { id: `e${index}`, message: { role: 'user', content } })
   }
+  await untilSealed(databaseName)
   await service.eraseEvent('a', 'e0')
   await service.eraseEvent('a', 'e1')
   expect(await dumpDatabase(databaseName)).not.toContain(SECRET)
-  expect(await countStored(databaseName)).toEqual({ ...EMPTY, sessions: 1, heads: 1, events: 3 })
+  expect(await countStored(databaseName)).toEqual({
+    ...EMPTY,
+    sessions: 1,
+    heads: 1,
+    events: 3,
+    tails: 1,
+    blocks: 2,
+  })
   expect(
     (await service.getEvents('a')).map(({ id, metadata }) => [id, metadata['erased']]),
   ).toEqual([
@@ -149,10 +176,10 @@ test('eraseEvent, of short and of long events', async () => {
   await service.close()
 })
 
-test('deleting 10 or 5,000 events takes the same few requests', async () => {
+test('deleting 10 or 5,000 events takes a few requests, and one for each block', async () => {
   const { service, databaseName } = openService()
   const repository = createIndexedDBRepository({ databaseName })
-  const deletions: number[] = []
+  const costs = []
   for (const size of [10, 5_000]) {
     await service.create({ id: 'a' })
     const events = Array.from({ length: size }, (_, index) => ({
@@ -164,12 +191,16 @@ test('deleting 10 or 5,000 events takes the same few requests', async () => {
       body: '{"message":{"role":"user","content":""},"metadata":{}}',
     }))
     await repository.commit('a', { now: 0, events })
+    await untilSealed(databaseName)
     const { counts } = await countRequests(() => service.delete('a'))
-    expect(counts).toMatchObject({ read: 1, written: 0, transactions: 1 })
-    deletions.push(counts.deletions)
+    expect(counts.transactions).toBe(1)
+    expect(counts.readByStore).toMatchObject({ sessions: 1, heads: 1 })
+    costs.push(counts)
   }
-  expect(deletions).toEqual([5, 5])
-  await expectNothingLeft(databaseName)
+  expect(costs[0]).toMatchObject({ read: 2, written: 0, deletions: 6 })
+  // 19 full blocks in two groups, whose records are named first; no event and no block is read.
+  expect(costs[1]).toMatchObject({ read: 2 + 2 * 2, written: 2, deletions: 6 + 19 })
+  expect(await countStored(databaseName)).toEqual({ ...EMPTY, groups: 2 })
   await service.close()
   await repository.close()
 })

@@ -6,6 +6,7 @@ import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlo
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, type RequestCounts } from './request-counter.ts'
+import { untilSealed } from './sealing.ts'
 
 const SIZE = 100_000
 const START = Date.UTC(2025, 0, 1)
@@ -42,6 +43,7 @@ async function fill(
     const seqs = numbers(first, Math.min(size, first + portion - 1))
     await repository.commit(sessionId, { now: START, events: seqs.map(make) })
   }
+  await untilSealed(databaseName)
   await repository.close()
 }
 

@@ -11,6 +11,7 @@ import {
 import { describe, expect, test, vi } from 'vitest'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, replace } from './request-counter.ts'
+import { untilSealed } from './sealing.ts'
 
 function openService(options: IndexedDBOptions & { generateId?: () => Promise<string> } = {}) {
   const databaseName = freshDatabaseName()
@@ -575,6 +576,7 @@ describe('what a write costs', () => {
         const events = Array.from({ length: count }, (_, index) => record(`e${at + index + 1}`))
         await repository.commit(id, { now: 0, events })
       }
+      await untilSealed(databaseName)
       const { counts } = await countRequests(() =>
         repository.commit(id, {
           now: 0,
@@ -633,7 +635,7 @@ describe('records and indexes', () => {
     expect(await database.countFromIndex('events', 'id')).toBe(5)
     expect(await database.countFromIndex('sessions', 'created')).toBe(2)
     expect(await database.countFromIndex('heads', 'recency')).toBe(2)
-    expect(unwrap(database).objectStoreNames.length).toBe(6)
+    expect(unwrap(database).objectStoreNames.length).toBe(9)
     database.close()
     await service.close()
   })

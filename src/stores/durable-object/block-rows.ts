@@ -1,40 +1,32 @@
 /** The search structure as rows: blocks, the groups of their directory, and the tails. */
 
-import type { Damage, EventRecord } from '../../core/session-repository.ts'
-import {
-  type Block,
-  type BlockEntry,
-  type BlockLimits,
-  changeBlock,
-  decodeBlock,
-  encodeBlock,
-  type StoredBlock,
-} from '../../search/block.ts'
-import {
-  type DirectoryEntry,
-  decodeGroup,
-  groupOf,
-  type StoredGroup,
-} from '../../search/directory.ts'
+import type { BlockLimits, StoredBlock } from '../../search/block.ts'
+import { encodeGroup, groupOf, type StoredGroup } from '../../search/directory.ts'
 import type { BlockSource } from '../../search/log-index.ts'
 import {
+  blocksToChange,
+  type ChangedGroup,
+  changeGroup,
+  type Removal,
+} from '../../search/removal.ts'
+import {
+  countLeft,
   countTails,
   Sealing,
+  TAIL_PORTION,
   type Tail,
-  withChangedBlock,
+  type Tails,
   withEntry,
 } from '../../search/sealing.ts'
-import { readRanges } from './event-rows.ts'
+import type { Look } from '../../search/sealing-demand.ts'
+import { readShortRange } from './event-rows.ts'
 import { run, type SqlDatabase, select } from './sql-database.ts'
-
-/** How many events of a tail are read at a time. */
-const READ_AT_ONCE = 128
 
 type GroupRow = { number: number; entries: string; signatures: ArrayBuffer }
 type BlockRow = { number: number; entries: string; text: string }
 
-/** The blocks, for `createLogIndex` and `recallBlocks`. */
-export function blockSource(database: SqlDatabase): BlockSource {
+/** The blocks, for `createLogIndex` and `recallBlocks`; `damaged` is told of damage. */
+export function blockSource(database: SqlDatabase, damaged: () => void): BlockSource {
   return {
     async readGroups(from, count, backwards) {
       const rows = select<GroupRow>(
@@ -51,20 +43,24 @@ export function blockSource(database: SqlDatabase): BlockSource {
     async readBlocks(blocks) {
       return blocks.map((number) => readBlock(database, number))
     },
+
+    async lastBlock() {
+      return readLastNumber(database, 'turnlog_blocks')
+    },
+
+    damaged,
   }
 }
 
 /** The unsealed ends of all logs, in the order of the sessions' numbers. */
-export function readTails(
-  database: SqlDatabase,
-  limit: number = Number.MAX_SAFE_INTEGER,
-): readonly Tail[] {
-  return select<{ session: number; first: number; last: number }>(
+export function readTails(database: SqlDatabase, limit: number = Number.MAX_SAFE_INTEGER): Tails {
+  const tails = select<{ session: number; first: number; last: number }>(
     database,
     `SELECT number AS session, sealed_seq + 1 AS first, last_seq AS last
     FROM turnlog_tails JOIN turnlog_sessions ON number = session ORDER BY session LIMIT ?`,
     limit,
   )
+  return { tails, isAll: tails.length < limit }
 }
 
 /** Notes that a session has unsealed events; for the append that ends its having none. */
@@ -75,109 +71,123 @@ export function insertTail(database: SqlDatabase, session: number): void {
 /**
  * Seals one block when the tails hold enough for it; inside a transaction.
  *
- * @returns how many unsealed events are left; infinite when there are more than were looked at.
+ * @param isLong whether their texts may be long enough, if not their number.
  */
-export function sealBlock(database: SqlDatabase, limits: BlockLimits): number {
+export function sealBlock(database: SqlDatabase, limits: BlockLimits, isLong: boolean): Look {
   // Each tail holds an event at least.
   const tails = readTails(database, limits.events)
-  const count = countTails(tails)
-  if (count < limits.events) return count
   const sealing = new Sealing(limits)
-  for (const tail of tails) if (!offer(database, sealing, tail)) break
+  if (isLong || countTails(tails.tails) >= limits.events) {
+    for (const tail of tails.tails) if (!offer(database, sealing, tail)) break
+  }
   const sealed = sealing.finish()
-  if (sealed === null) return 0
-  const [row] = select<{ number: number }>(
-    database,
-    'INSERT INTO turnlog_blocks (entries, text) VALUES (?, ?) RETURNING number',
-    sealed.stored.entries,
-    sealed.stored.text,
-  )
-  const { number } = row as { number: number }
-  const group = groupOf(number)
-  writeGroup(database, group, withEntry(readGroup(database, group), sealed.entryOf(number)))
-  let sealedEvents = 0
-  for (const { session, first, last } of tails) {
+  if (sealed === null) return { isSealed: false, left: countTails(tails.tails) }
+  if (sealed.block !== null) {
+    const { stored, entryOf } = sealed.block
+    const [row] = select<{ number: number }>(
+      database,
+      'INSERT INTO turnlog_blocks (entries, text) VALUES (?, ?) RETURNING number',
+      stored.entries,
+      stored.text,
+    )
+    const { number } = row as { number: number }
+    const group = readGroup(database, groupOf(number))
+    const changed = orDamaged(() => withEntry(group, entryOf(number)))
+    if (changed === 'damaged') {
+      unsealAll(database)
+      return { isSealed: false, left: Number.POSITIVE_INFINITY }
+    }
+    writeGroup(database, groupOf(number), changed)
+  }
+  for (const { session, last } of tails.tails) {
     const next = sealed.firsts.get(session)
     if (next === undefined) continue
-    sealedEvents += next - first
     run(database, 'UPDATE turnlog_sessions SET sealed_seq = ? WHERE number = ?', next - 1, session)
     if (next > last) run(database, 'DELETE FROM turnlog_tails WHERE session = ?', session)
   }
-  return tails.length < limits.events ? count - sealedEvents : Number.POSITIVE_INFINITY
+  return { isSealed: true, left: countLeft(tails, sealed) }
 }
 
 /** Offers a tail to a block; `false` when the block is full. */
 function offer(database: SqlDatabase, sealing: Sealing, { session, first, last }: Tail): boolean {
-  for (let next = first; next <= last; ) {
-    const records: readonly (EventRecord | Damage)[] = readRanges(database, session, [
-      [next, Math.min(last, next + READ_AT_ONCE - 1)],
-    ])
-    const end = records.at(-1)?.seq
-    if (end === undefined) {
-      sealing.skip(session, last)
-      return true
-    }
-    if (!sealing.add(session, records)) return false
-    next = end + 1
+  for (let next = first; next <= last; next += TAIL_PORTION) {
+    const end = Math.min(last, next + TAIL_PORTION - 1)
+    const records = readShortRange(database, session, [next, end])
+    if (!sealing.add(session, records, [next, end])) return false
   }
   return true
 }
 
-/** Takes the texts of sessions out of every block. */
-export function removeFromBlocks(database: SqlDatabase, sessions: ReadonlySet<number>): void {
-  changeBlocks(
-    database,
-    ({ runs }) => runs.some(({ session }) => sessions.has(session)),
-    ({ session }) => (sessions.has(session) ? 'remove' : 'keep'),
-  )
-}
-
-/** Takes the text of one event out of its block. */
-export function eraseFromBlock(database: SqlDatabase, session: number, seq: number): void {
-  changeBlocks(
-    database,
-    ({ runs }) =>
-      runs.some((run) => run.session === session && run.first <= seq && seq <= run.last),
-    (entry) => (entry.session === session && entry.seq === seq ? 'blank' : 'keep'),
-  )
-}
-
-function changeBlocks(
-  database: SqlDatabase,
-  isConcerned: (entry: DirectoryEntry) => boolean,
-  change: (entry: BlockEntry) => 'keep' | 'blank' | 'remove',
-): void {
+/** Takes texts out of every block. Damaged blocks hold nobody up: they go, and all is sealed anew. */
+export function removeFromBlocks(database: SqlDatabase, removal: Removal): void {
   const groups = select<{ number: number }>(
     database,
     'SELECT number FROM turnlog_block_groups ORDER BY number',
   )
   for (const { number } of groups) {
-    const group = readGroup(database, number)
-    const concerned = group === null ? [] : decodeGroup(group).filter(isConcerned)
-    if (group === null || concerned.length === 0) continue
-    let changed = group
-    for (const { block } of concerned) {
-      const stored = readBlock(database, block)
-      const content: Block =
-        stored === null ? { entries: [], text: '' } : changeBlock(decodeBlock(stored), change)
-      changed = withChangedBlock(changed, block, content)
-      writeBlock(database, block, content)
+    const group = readGroup(database, number) as StoredGroup
+    const change = planChange(database, group, removal)
+    if (change === 'damaged') {
+      unsealAll(database)
+      return
     }
-    writeGroup(database, number, changed)
+    if (change === null) continue
+    for (const [block, stored] of change.blocks) writeBlock(database, block, stored)
+    writeGroup(database, number, change.group)
   }
 }
 
-function writeBlock(database: SqlDatabase, number: number, content: Block): void {
-  if (content.entries.length === 0) {
+function planChange(
+  database: SqlDatabase,
+  group: StoredGroup,
+  removal: Removal,
+): ChangedGroup | null | 'damaged' {
+  const read = new Map<number, StoredBlock>()
+  const numbers = orDamaged(() => blocksToChange(group, removal))
+  if (numbers === 'damaged') return numbers
+  for (const number of numbers) {
+    const block = readBlock(database, number)
+    if (block !== null) read.set(number, block)
+  }
+  return orDamaged(() => changeGroup(group, removal, read))
+}
+
+/** Drops every block. What they held is one long tail of each session again. */
+export function unsealAll(database: SqlDatabase): void {
+  const lastGroup = Math.max(
+    groupOf(readLastNumber(database, 'turnlog_blocks') ?? 0),
+    readLastNumber(database, 'turnlog_block_groups') ?? 0,
+  )
+  run(database, 'DELETE FROM turnlog_blocks')
+  // The numbers of blocks go on, and groups before theirs must be there.
+  for (let number = 0; number <= lastGroup; number++) {
+    writeGroup(database, number, encodeGroup([]))
+  }
+  run(
+    database,
+    'INSERT OR IGNORE INTO turnlog_tails SELECT number FROM turnlog_sessions WHERE last_seq > 0',
+  )
+  run(database, 'UPDATE turnlog_sessions SET sealed_seq = 0 WHERE sealed_seq > 0')
+}
+
+function orDamaged<T>(decode: () => T): T | 'damaged' {
+  try {
+    return decode()
+  } catch {
+    return 'damaged'
+  }
+}
+
+function writeBlock(database: SqlDatabase, number: number, stored: StoredBlock | null): void {
+  if (stored === null) {
     run(database, 'DELETE FROM turnlog_blocks WHERE number = ?', number)
     return
   }
-  const { entries, text } = encodeBlock(content)
   run(
     database,
     'UPDATE turnlog_blocks SET entries = ?, text = ? WHERE number = ?',
-    entries,
-    text,
+    stored.entries,
+    stored.text,
     number,
   )
 }
@@ -185,6 +195,17 @@ function writeBlock(database: SqlDatabase, number: number, content: Block): void
 function readBlock(database: SqlDatabase, number: number): StoredBlock | null {
   const [row] = select<BlockRow>(database, 'SELECT * FROM turnlog_blocks WHERE number = ?', number)
   return row ?? null
+}
+
+function readLastNumber(
+  database: SqlDatabase,
+  table: 'turnlog_blocks' | 'turnlog_block_groups',
+): number | null {
+  const [row] = select<{ number: number }>(
+    database,
+    `SELECT number FROM ${table} ORDER BY number DESC LIMIT 1`,
+  )
+  return row?.number ?? null
 }
 
 function readGroup(database: SqlDatabase, number: number): StoredGroup | null {

@@ -173,11 +173,7 @@ export function readRanges(
       for (const row of rows) {
         const body = joinBody(database, session, row)
         units += body?.length ?? 0
-        records.push(
-          body === null
-            ? { seq: row.seq, reason: 'a part of the body is missing' }
-            : { ...toEnvelope(row), body },
-        )
+        records.push(body === null ? damageOf(row) : { ...toEnvelope(row), body })
         if (units > READ_UNITS) return records
       }
       const end = rows.at(-1)?.seq
@@ -186,6 +182,30 @@ export function readRanges(
     }
   }
   return records
+}
+
+/** The events of a range of at most a hundred; bodies of several parts, which are long, are `null`. */
+export function readShortRange(
+  database: SqlDatabase,
+  session: number,
+  [first, last]: SeqRange,
+): readonly ((Omit<EventRecord, 'body'> & { readonly body: string | null }) | Damage)[] {
+  const rows = select<EventRow>(
+    database,
+    `SELECT ${COLUMNS} FROM turnlog_events WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+    session,
+    first,
+    last,
+  )
+  return rows.map((row) => {
+    if (row.parts > 1) return { ...toEnvelope(row), body: null }
+    const body = joinBody(database, session, row)
+    return body === null ? damageOf(row) : { ...toEnvelope(row), body }
+  })
+}
+
+function damageOf({ seq }: EventRow): Damage {
+  return { seq, reason: 'a part of the body is missing' }
 }
 
 function joinBody(

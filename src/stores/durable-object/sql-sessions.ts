@@ -21,14 +21,16 @@ import type {
 } from '../../core/session-repository.ts'
 import { createLogIndex } from '../../search/log-index.ts'
 import { recallBlocks } from '../../search/recall-blocks.ts'
-import { SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
+import { removalOfSessions, removalOfText } from '../../search/removal.ts'
+import { countTails, SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
+import { type Look, SealingDemand } from '../../search/sealing-demand.ts'
 import {
   blockSource,
-  eraseFromBlock,
   insertTail,
   readTails,
   removeFromBlocks,
   sealBlock,
+  unsealAll,
 } from './block-rows.ts'
 import {
   type BoundaryPlace,
@@ -87,30 +89,48 @@ const DEFAULT_SEARCH: SqlSearchSettings = {
 export class SqlSessions {
   readonly #database: SqlDatabase
   readonly #search: SqlSearchSettings
-  /** How many events are in no block; `null` until somebody has looked. */
-  #unsealed: number | null = null
+  readonly #demand: SealingDemand
+  #isDamaged = false
   #isSealing = false
 
   constructor(database: SqlDatabase, search: SqlSearchSettings = DEFAULT_SEARCH) {
     this.#database = database
     this.#search = search
+    this.#demand = new SealingDemand(search.limits)
   }
 
-  /**
-   * Seals a block in a turn of its own when there are events enough, and then the next: no call waits
-   * for more than one of them. What an evicted object leaves is taken up by the next call.
-   */
+  /** Seals a block in a turn of its own, and then the next: no call waits for more than one of them. */
   #sealSoon(): void {
-    const { limits } = this.#search
-    if (this.#isSealing || (this.#unsealed !== null && this.#unsealed < limits.events)) return
+    if (this.#isSealing || !(this.#isDamaged || this.#demand.isEnough)) return
     this.#isSealing = true
     this.#search.schedule(() => {
       this.#isSealing = false
-      // Should it fail, nothing is sealed, and the runtime hears of it.
-      this.#unsealed = 0
-      this.#unsealed = transact(this.#database, () => sealBlock(this.#database, limits))
+      try {
+        this.#demand.looked(transact(this.#database, () => this.#sealBlock()))
+        this.#isDamaged = false
+      } catch {
+        // No answer depends on it: what is not sealed is looked at event by event. What is wrong with
+        // the storage is told to the next call that needs it.
+        this.#isDamaged = false
+        this.#demand.pause()
+      }
       this.#sealSoon()
     })
+  }
+
+  #sealBlock(): Look {
+    if (this.#isDamaged) unsealAll(this.#database)
+    return sealBlock(this.#database, this.#search.limits, this.#demand.isLong)
+  }
+
+  readonly #damaged = (): void => {
+    this.#isDamaged = true
+    this.#sealSoon()
+  }
+
+  #seen(events: number): void {
+    this.#demand.seen(events)
+    this.#sealSoon()
   }
 
   /** `creation` names the call: repeated with the same name, it says `created` again. */
@@ -197,6 +217,7 @@ export class SqlSessions {
           commit.operationId !== undefined &&
           hasBoundary(this.#database, found.record.number, commit.operationId),
       })
+      this.#demand.appended(plan.events)
       return {
         session: plan.session,
         changed: plan.changed,
@@ -216,9 +237,9 @@ export class SqlSessions {
   }
 
   async readEvents(sessionId: string, request: ReadRequest): Promise<ReadAnswer> {
-    this.#sealSoon()
     const found = this.#require(sessionId, request.now)
     const { record, damage } = found
+    this.#seen(record.lastSeq - found.sealedSeq)
     const answer = await readLog(this.#logSource(found), record, request)
     // Said once, not with every portion of a large answer.
     return damage.length === 0 || request.cursor !== undefined
@@ -271,17 +292,20 @@ export class SqlSessions {
       const event = findEnvelope(this.#database, record.number, eventId)
       if (event === null) return false
       replaceBody(this.#database, record.number, event.seq, body)
-      eraseFromBlock(this.#database, record.number, event.seq)
+      removeFromBlocks(this.#database, removalOfText(record.number, event.seq, body))
       return true
     })
   }
 
   async recallEvents(request: RecallRequest): Promise<RecallAnswer> {
     const { userId, now } = request
-    this.#sealSoon()
     return recallBlocks(request, {
-      blocks: blockSource(this.#database),
-      tails: async () => readTails(this.#database),
+      blocks: blockSource(this.#database, this.#damaged),
+      tails: async () => {
+        const { tails } = readTails(this.#database)
+        this.#seen(countTails(tails))
+        return tails
+      },
       session: async (number) => {
         const record = findSessionByNumber(this.#database, number)?.record
         return record?.userId === userId && !isExpired(record, now) ? record : null
@@ -308,14 +332,13 @@ export class SqlSessions {
 
   #deleteRows(numbers: readonly number[]): void {
     if (numbers.length === 0) return
-    removeFromBlocks(this.#database, new Set(numbers))
+    removeFromBlocks(this.#database, removalOfSessions(new Set(numbers)))
     for (const number of numbers) deleteSessionRows(this.#database, number)
-    this.#unsealed = null
   }
 
   #logSource({ record, sealedSeq }: FoundSession) {
     const { number } = record
-    const blocks = blockSource(this.#database)
+    const blocks = blockSource(this.#database, this.#damaged)
     const index = createLogIndex(blocks, number, sealedSeq, this.#search.worthwhile)
     return logSource(this.#database, number, index)
   }
@@ -342,7 +365,6 @@ export class SqlSessions {
     if (found !== null && events.length > 0 && found.sealedSeq === found.record.lastSeq) {
       insertTail(this.#database, session.number)
     }
-    if (this.#unsealed !== null) this.#unsealed += events.length
     return session.expiresAt !== found?.record.expiresAt && advanceSweep(this.#database, session)
   }
 }

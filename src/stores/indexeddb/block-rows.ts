@@ -1,31 +1,43 @@
 /** The search structure as records: blocks, the groups of their directory, and the tails. */
 
-import {
-  type Block,
-  type BlockEntry,
-  changeBlock,
-  decodeBlock,
-  encodeBlock,
-} from '../../search/block.ts'
-import { type DirectoryEntry, decodeGroup, groupOf } from '../../search/directory.ts'
+import { unwrap } from 'idb'
+
+import type { SeqRange } from '../../core/seq-ranges.ts'
+import type { Damage } from '../../core/session-repository.ts'
+import { type BlockRecord, LONGEST_SEALED_BODY } from '../../search/block.ts'
+import { encodeGroup, groupOf, type StoredGroup } from '../../search/directory.ts'
 import { type BlockSource, directoryOf } from '../../search/log-index.ts'
 import {
+  blocksToChange,
+  type ChangedGroup,
+  changeGroup,
+  type Removal,
+} from '../../search/removal.ts'
+import {
+  countLeft,
   countTails,
   Sealing,
   type SearchSettings,
+  TAIL_PORTION,
   type Tail,
-  withChangedBlock,
+  type Tails,
   withEntry,
 } from '../../search/sealing.ts'
-import { createLogSource } from './log-source.ts'
+import type { Look } from '../../search/sealing-demand.ts'
+import { readLongBody } from './event-rows.ts'
+import { rowsBetween } from './key-ranges.ts'
 import type { StoredBlockRecord, StoredHead } from './schema.ts'
+import { fromStoredEvent, hasLongBody } from './stored-records.ts'
 import { put, type ReadTransaction, remove, type WriteTransaction } from './transactions.ts'
 
-/** How many events of a tail, and how many tails, are read at a time. */
+/** How many tails are read at a time. */
 const READ_AT_ONCE = 128
 
-/** The blocks, for `createLogIndex` and `recallBlocks`. */
-export function createBlockSource(transaction: ReadTransaction): BlockSource {
+/** The blocks, for `createLogIndex` and `recallBlocks`; `damaged` is told of damage. */
+export function createBlockSource(
+  transaction: ReadTransaction,
+  damaged: () => void = () => undefined,
+): BlockSource {
   const groups = transaction.objectStore('groups')
   const blocks = transaction.objectStore('blocks')
   return {
@@ -48,6 +60,12 @@ export function createBlockSource(transaction: ReadTransaction): BlockSource {
       const records = await Promise.all(numbers.map((number) => blocks.get(number)))
       return records.map((record) => record ?? null)
     },
+
+    async lastBlock() {
+      return (await blocks.openKeyCursor(null, 'prev'))?.primaryKey ?? null
+    },
+
+    damaged,
   }
 }
 
@@ -55,27 +73,26 @@ export function createBlockSource(transaction: ReadTransaction): BlockSource {
 export async function readTails(
   transaction: ReadTransaction,
   enough: number = Number.POSITIVE_INFINITY,
-): Promise<readonly Tail[]> {
+): Promise<Tails> {
   const heads = transaction.objectStore('heads')
   const tails: Tail[] = []
   let events = 0
-  for (let after = 0; events < enough; ) {
+  for (let after = 0; ; ) {
     const sessions = await transaction
       .objectStore('tails')
       .getAllKeys(IDBKeyRange.lowerBound(after, true), READ_AT_ONCE)
     const found = await Promise.all(sessions.map((session) => heads.get(session)))
     for (const head of found) {
+      if (events >= enough) return { tails, isAll: false }
       if (head === undefined) continue
       const tail = { session: head.number, first: sealedSeqOf(head) + 1, last: head.lastSeq }
       if (tail.first > tail.last) continue
       tails.push(tail)
       events += tail.last - tail.first + 1
-      if (events >= enough) break
     }
-    if (sessions.length < READ_AT_ONCE) break
+    if (sessions.length < READ_AT_ONCE) return { tails, isAll: true }
     after = sessions.at(-1) ?? after
   }
-  return tails
 }
 
 /** Events up to this `seq` are in blocks. */
@@ -83,36 +100,40 @@ export function sealedSeqOf(head: Pick<StoredHead, 'sealedSeq'>): number {
   return head.sealedSeq ?? 0
 }
 
-/**
- * Seals one block when the tails hold enough for it.
- *
- * @returns whether there may be enough for another one.
- */
+/** Seals one block when the tails hold enough for it; `isLong`: their texts may be, if not their number. */
 export async function sealBlock(
   transaction: WriteTransaction,
   { limits }: SearchSettings,
-): Promise<boolean> {
+  isLong: boolean,
+): Promise<Look> {
   const tails = await readTails(transaction, limits.events)
-  if (countTails(tails) < limits.events) return false
   const sealing = new Sealing(limits)
-  for (const tail of tails) if (!(await offer(transaction, sealing, tail))) break
+  if (isLong || countTails(tails.tails) >= limits.events) {
+    for (const tail of tails.tails) if (!(await offer(transaction, sealing, tail))) break
+  }
   const sealed = sealing.finish()
-  if (sealed === null) return false
-  // The number is drawn by the database and never again, so that numbers ascend with the log.
-  const number = await transaction.objectStore('blocks').add(sealed.stored as StoredBlockRecord)
-  const groups = transaction.objectStore('groups')
-  const group = (await groups.get(groupOf(number))) ?? null
-  const entry = sealed.entryOf(number)
-  put(transaction, 'groups', [{ number: groupOf(number), ...withEntry(group, entry) }])
+  if (sealed === null) return { isSealed: false, left: countTails(tails.tails) }
+  if (sealed.block !== null) {
+    const { stored, entryOf } = sealed.block
+    // The number is drawn by the database and never again, so that numbers ascend with the log.
+    const number = await transaction.objectStore('blocks').add(stored as StoredBlockRecord)
+    const group = (await transaction.objectStore('groups').get(groupOf(number))) ?? null
+    const changed = orDamaged(() => withEntry(group, entryOf(number)))
+    if (changed === 'damaged') {
+      await unsealAll(transaction)
+      return { isSealed: false, left: Number.POSITIVE_INFINITY }
+    }
+    put(transaction, 'groups', [{ number: groupOf(number), ...changed }])
+  }
   const heads = transaction.objectStore('heads')
-  for (const { session, last } of tails) {
+  for (const { session, last } of tails.tails) {
     const next = sealed.firsts.get(session)
     const head = next === undefined ? undefined : await heads.get(session)
     if (next === undefined || head === undefined) continue
     put(transaction, 'heads', [{ ...head, sealedSeq: next - 1 }])
     if (next > last) remove(transaction, 'tails', session)
   }
-  return true
+  return { isSealed: true, left: countLeft(tails, sealed) }
 }
 
 /** Offers a tail to a block; `false` when the block is full. */
@@ -121,16 +142,17 @@ async function offer(
   sealing: Sealing,
   { session, first, last }: Tail,
 ): Promise<boolean> {
-  const source = createLogSource(transaction, session)
-  for (let next = first; next <= last; ) {
-    const records = await source.read([[next, Math.min(last, next + READ_AT_ONCE - 1)]])
-    const end = records.at(-1)?.seq
-    if (end === undefined) {
-      sealing.skip(session, last)
-      return true
-    }
-    if (!sealing.add(session, records)) return false
-    next = end + 1
+  for (let next = first; next <= last; next += TAIL_PORTION) {
+    const range: SeqRange = [next, Math.min(last, next + TAIL_PORTION - 1)]
+    const rows = await transaction.objectStore('events').getAll(rowsBetween(session, range))
+    const records = await Promise.all(
+      rows.map(async (row): Promise<BlockRecord | Damage> => {
+        const isTooLong = hasLongBody(row) && row.bodyLength > LONGEST_SEALED_BODY
+        const record = fromStoredEvent(row, isTooLong ? '' : await readLongBody(transaction, row))
+        return isTooLong ? { ...record, body: null } : record
+      }),
+    )
+    if (!sealing.add(session, records, range)) return false
   }
   return true
 }
@@ -149,52 +171,63 @@ export async function findSealedSeq(
   return sealed
 }
 
-/** Takes the texts of sessions out of every block. */
-export function removeFromBlocks(
+/** Takes texts out of every block. Damaged blocks hold nobody up: they go, and all is sealed anew. */
+export async function removeFromBlocks(
   transaction: WriteTransaction,
-  sessions: ReadonlySet<number>,
-): Promise<void> {
-  return changeBlocks(
-    transaction,
-    ({ runs }) => runs.some(({ session }) => sessions.has(session)),
-    ({ session }) => (sessions.has(session) ? 'remove' : 'keep'),
-  )
-}
-
-/** Takes the text of one event out of its block. */
-export function eraseFromBlock(
-  transaction: WriteTransaction,
-  session: number,
-  seq: number,
-): Promise<void> {
-  return changeBlocks(
-    transaction,
-    ({ runs }) =>
-      runs.some((run) => run.session === session && run.first <= seq && seq <= run.last),
-    (entry) => (entry.session === session && entry.seq === seq ? 'blank' : 'keep'),
-  )
-}
-
-async function changeBlocks(
-  transaction: WriteTransaction,
-  isConcerned: (entry: DirectoryEntry) => boolean,
-  change: (entry: BlockEntry) => 'keep' | 'blank' | 'remove',
+  removal: Removal,
 ): Promise<void> {
   const groups = transaction.objectStore('groups')
-  const blocks = transaction.objectStore('blocks')
   for (const number of await groups.getAllKeys()) {
     const group = await groups.get(number)
-    const concerned = group === undefined ? [] : decodeGroup(group).filter(isConcerned)
-    if (group === undefined || concerned.length === 0) continue
-    let changed = { entries: group.entries, signatures: group.signatures }
-    for (const { block } of concerned) {
-      const stored = await blocks.get(block)
-      const content: Block =
-        stored === undefined ? { entries: [], text: '' } : changeBlock(decodeBlock(stored), change)
-      changed = withChangedBlock(changed, block, content)
-      if (content.entries.length === 0) remove(transaction, 'blocks', block)
-      else put(transaction, 'blocks', [{ number: block, ...encodeBlock(content) }])
+    const change = group === undefined ? 'damaged' : await planChange(transaction, group, removal)
+    if (change === 'damaged') return unsealAll(transaction)
+    if (change === null) continue
+    for (const [block, stored] of change.blocks) {
+      if (stored === null) remove(transaction, 'blocks', block)
+      else put(transaction, 'blocks', [{ number: block, ...stored }])
     }
-    put(transaction, 'groups', [{ number, ...changed }])
+    put(transaction, 'groups', [{ number, ...change.group }])
+  }
+}
+
+async function planChange(
+  transaction: ReadTransaction,
+  group: StoredGroup,
+  removal: Removal,
+): Promise<ChangedGroup | null | 'damaged'> {
+  const read = new Map<number, StoredBlockRecord>()
+  const numbers = orDamaged(() => blocksToChange(group, removal))
+  if (numbers === 'damaged') return numbers
+  for (const number of numbers) {
+    const block = await transaction.objectStore('blocks').get(number)
+    if (block !== undefined) read.set(number, block)
+  }
+  return orDamaged(() => changeGroup(group, removal, read))
+}
+
+/** Drops every block. What they held is one long tail of each session again. */
+export async function unsealAll(transaction: WriteTransaction): Promise<void> {
+  const { lastBlock } = createBlockSource(transaction)
+  const groups = await transaction.objectStore('groups').getAllKeys()
+  const lastGroup = Math.max(groupOf((await lastBlock()) ?? 0), groups.at(-1) ?? 0)
+  unwrap(transaction.objectStore('blocks')).clear()
+  // The numbers of blocks go on, and groups before theirs must be there.
+  for (let number = 0; number <= lastGroup; number++) {
+    put(transaction, 'groups', [{ number, ...encodeGroup([]) }])
+  }
+  const heads = transaction.objectStore('heads')
+  for (const session of await heads.getAllKeys()) {
+    const head = await heads.get(session)
+    if (head === undefined) continue
+    put(transaction, 'heads', [{ ...head, sealedSeq: 0 }])
+    put(transaction, 'tails', [{ session }])
+  }
+}
+
+function orDamaged<T>(decode: () => T): T | 'damaged' {
+  try {
+    return decode()
+  } catch {
+    return 'damaged'
   }
 }

@@ -4,6 +4,7 @@ import type { LogIndex, LogSource } from '../../core/read-log.ts'
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { Damage, EventRecord } from '../../core/session-repository.ts'
 import { readLongBody } from './event-rows.ts'
+import { rowsBetween } from './key-ranges.ts'
 import type { StoredEvent } from './schema.ts'
 import { fromStoredEvent, hasLongBody } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
@@ -39,7 +40,7 @@ export function createLogSource(
 
   async function readRange([first, last]: SeqRange): Promise<StoredEvent[]> {
     if (first < last) {
-      return events.getAll(IDBKeyRange.bound([session, first], [session, last]))
+      return events.getAll(rowsBetween(session, [first, last]))
     }
     const event = await events.get([session, first])
     return event === undefined ? [] : [event]

@@ -6,14 +6,9 @@ import { changeSession, isExpired, requireSession } from '../../core/session-rec
 import type { SessionRepository } from '../../core/session-repository.ts'
 import { createLogIndex } from '../../search/log-index.ts'
 import { recallBlocks } from '../../search/recall-blocks.ts'
-import { SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
-import {
-  createBlockSource,
-  eraseFromBlock,
-  readTails,
-  removeFromBlocks,
-  sealedSeqOf,
-} from './block-rows.ts'
+import { removalOfSessions, removalOfText } from '../../search/removal.ts'
+import { countTails, SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
+import { createBlockSource, readTails, removeFromBlocks, sealedSeqOf } from './block-rows.ts'
 import { createChangeChannel } from './change-channel.ts'
 import { createCommitter } from './commits.ts'
 import { type ConnectionOptions, createConnection } from './connection.ts'
@@ -141,15 +136,15 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     async commit(sessionId, commit) {
       const plan = await commitPlanned(sessionId, commit)
       if (plan.changed) channel.notify([sessionId])
-      sealer.noticed(plan.events.length)
+      sealer.appended(plan.events)
       return plan.result
     },
 
     async readEvents(sessionId, request) {
-      sealer.noticed(0)
       return transactions.read(async (transaction) => {
         const { record, sealedSeq } = await requireFound(transaction, sessionId, request.now)
-        const blocks = createBlockSource(transaction)
+        sealer.seen(record.lastSeq - sealedSeq)
+        const blocks = createBlockSource(transaction, sealer.damaged)
         const index = createLogIndex(blocks, record.number, sealedSeq, search.worthwhile)
         return readLog(createLogSource(transaction, record.number, index), record, request)
       })
@@ -178,13 +173,12 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
     async eraseEvent(sessionId, eventId, { now, body }) {
       const erased = await transactions.write(async (transaction) => {
-        const { record, sealedSeq } = await requireFound(transaction, sessionId, now)
-        const { number } = record
+        const { number } = (await requireFound(transaction, sessionId, now)).record
         const found = await findStoredEvent(transaction, number, eventId)
         if (found === undefined) return false
         if (hasLongBody(found)) remove(transaction, 'bodies', [number, found.seq])
         writeEvents(transaction, number, [{ ...salvageEvent(found), body }], put)
-        if (found.seq <= sealedSeq) await eraseFromBlock(transaction, number, found.seq)
+        await removeFromBlocks(transaction, removalOfText(number, found.seq, body))
         return true
       })
       if (erased) channel.notify([sessionId])
@@ -192,12 +186,15 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     },
 
     async recallEvents(request) {
-      sealer.noticed(0)
       const { userId, now } = request
       return transactions.read((transaction) =>
         recallBlocks(request, {
-          blocks: createBlockSource(transaction),
-          tails: () => readTails(transaction),
+          blocks: createBlockSource(transaction, sealer.damaged),
+          async tails() {
+            const { tails } = await readTails(transaction)
+            sealer.seen(countTails(tails))
+            return tails
+          },
           session: async (number) => {
             const session = await readSession(transaction, number)
             return session?.userId === userId && !isExpired(session, now) ? session : null
@@ -229,7 +226,7 @@ async function removeRows(
   const found = await Promise.all(numbers.map((number) => heads.get(number)))
   // A head that is damaged does not say whether there is something in the blocks.
   if (found.some((head) => !isIntactHead(head) || sealedSeqOf(head) > 0)) {
-    await removeFromBlocks(transaction, new Set(numbers))
+    await removeFromBlocks(transaction, removalOfSessions(new Set(numbers)))
   }
   for (const number of numbers) {
     remove(transaction, 'sessions', number)

@@ -1,53 +1,69 @@
-/** Seals blocks after appends, one transaction each, so that nobody waits for more than one of them. */
+/** Seals blocks in the background, one transaction each, so that nobody waits for more than one of them. */
 
+import type { EventRecord } from '../../core/session-repository.ts'
 import type { SearchSettings } from '../../search/sealing.ts'
-import { sealBlock } from './block-rows.ts'
+import { SealingDemand } from '../../search/sealing-demand.ts'
+import { sealBlock, unsealAll } from './block-rows.ts'
 import type { Transactions } from './transactions.ts'
 
 export interface Sealer {
-  /** For what was just appended; with 0, to take up what another instance has left. */
-  noticed(events: number): void
-  /** Settles when nothing is being sealed. */
-  idle(): Promise<void>
+  appended(events: readonly EventRecord[]): void
+  /** A call came by an unsealed end of so many events. */
+  seen(events: number): void
+  /** A call came by a damaged block. */
+  damaged(): void
   close(): void
 }
 
 export function createSealer(transactions: Transactions, settings: SearchSettings): Sealer {
-  /** Events since somebody looked; the first call looks. */
-  let unsealed = settings.limits.events
-  let running: Promise<void> | null = null
-  let closed = false
+  const demand = new SealingDemand(settings.limits)
+  let isDamaged = false
+  let isRunning = false
+  let isClosed = false
 
   const seal = async (): Promise<void> => {
-    try {
-      let isMore = true
-      while (isMore && !closed) {
-        isMore = await transactions.write((transaction) => sealBlock(transaction, settings))
-        // A turn for calls that came meanwhile.
-        await new Promise<void>((resolve) => setTimeout(resolve, 0))
+    isRunning = true
+    while (!isClosed && (isDamaged || demand.isEnough)) {
+      // A turn for calls that came meanwhile.
+      await new Promise<void>((resolve) => setTimeout(resolve, 0))
+      try {
+        if (isDamaged) await transactions.write((transaction) => unsealAll(transaction))
+        isDamaged = false
+        const { isLong } = demand
+        demand.looked(
+          await transactions.write((transaction) => sealBlock(transaction, settings, isLong)),
+        )
+      } catch {
+        // No answer depends on it: what is not sealed is looked at event by event. A full quota or a
+        // lost connection is told to the next call that needs the database.
+        isDamaged = false
+        demand.pause()
       }
-    } catch {
-      // No answer depends on it: what is not sealed is looked at event by event. A full quota or a lost
-      // connection is told to the next call that needs the database; sealing tries again after that.
     }
+    isRunning = false
+  }
+  const sealSoon = () => {
+    if (!isRunning && !isClosed && (isDamaged || demand.isEnough)) void seal()
   }
 
   return {
-    noticed(events) {
-      unsealed += events
-      if (running !== null || closed || unsealed < settings.limits.events) return
-      unsealed = 0
-      running = seal().finally(() => {
-        running = null
-      })
+    appended(events) {
+      demand.appended(events)
+      sealSoon()
     },
 
-    async idle() {
-      while (running !== null) await running
+    seen(events) {
+      demand.seen(events)
+      sealSoon()
+    },
+
+    damaged() {
+      isDamaged = true
+      sealSoon()
     },
 
     close() {
-      closed = true
+      isClosed = true
     },
   }
 }

@@ -67,14 +67,15 @@ function seal(records: ReadonlyMap<number, readonly EventRecord[]>, through: num
   for (let block = 0; ; block++) {
     const sealing = new Sealing({ events: 4, units: 40 })
     for (const [session, log] of records) {
-      const tail = log.slice((firsts.get(session) ?? 1) - 1, through)
-      if (!sealing.add(session, tail)) break
+      const first = firsts.get(session) ?? 1
+      const tail = log.slice(first - 1, through)
+      if (tail.length > 0 && !sealing.add(session, tail, [first, first + tail.length - 1])) break
     }
     const sealed = sealing.seal()
-    if (sealed === null) return { blocks, groups }
-    blocks.set(block, sealed.stored)
+    if (!sealed?.block) return { blocks, groups }
+    blocks.set(block, sealed.block.stored)
     const group = groupOf(block)
-    groups.set(group, withEntry(groups.get(group) ?? null, sealed.entryOf(block)))
+    groups.set(group, withEntry(groups.get(group) ?? null, sealed.block.entryOf(block)))
     for (const [session, first] of sealed.firsts) firsts.set(session, first)
   }
 }
@@ -109,6 +110,10 @@ test('answers equal EventFilter.apply, whatever is damaged', async () => {
           async readBlocks(numbers) {
             return numbers.map((number) => blocks.get(number) ?? null)
           },
+          async lastBlock() {
+            return blocks.size === 0 ? null : Math.max(...blocks.keys())
+          },
+          damaged: () => undefined,
         }
         const log = logs.get(1) ?? []
         const wanted = EventFilter.of({ ...filter, ...portion })

@@ -1,0 +1,41 @@
+// Sealing happens in the background. Tests that count requests wait for its end first, and see it in the
+// database itself, through a connection of their own.
+import { openDB } from 'idb'
+import { foldText, messageText } from 'turnlog'
+
+/** What fills a block. */
+const BLOCK = { events: 256, units: 1 << 16 }
+
+/** Waits until what is in no block does not fill one. Some instance on the database must be open. */
+export async function untilSealed(databaseName: string, limits = BLOCK): Promise<void> {
+  const database = await openDB(databaseName)
+  for (;;) {
+    const transaction = database.transaction(['heads', 'events'])
+    let events = 0
+    let units = 0
+    for (const { number, lastSeq, sealedSeq = 0 } of await transaction
+      .objectStore('heads')
+      .getAll()) {
+      events += lastSeq - sealedSeq
+      if (events >= limits.events) break
+      const tail = IDBKeyRange.bound([number, sealedSeq + 1], [number, lastSeq + 1])
+      for (const { body } of await transaction.objectStore('events').getAll(tail)) {
+        // A long body is elsewhere, and fills a block for certain.
+        units +=
+          body === undefined ? limits.units : foldText(messageText(JSON.parse(body).message)).length
+      }
+    }
+    if (events < limits.events && units < limits.units) break
+    await pause()
+  }
+  // The sealer may look once more: a writing transaction waits for that.
+  await pause()
+  await database.transaction('heads', 'readwrite').objectStore('heads').count()
+  database.close()
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 20)
+  })
+}
