@@ -19,13 +19,15 @@ export interface CrossSessionSearchInput extends ConversationSearchInput {
   since?: string
 }
 
+// Types, not interfaces: only these are a `ToolSet`.
+
 /** The tool that searches one session. */
-export interface ConversationSearchTools {
+export type ConversationSearchTools = {
   conversation_search: Tool<ConversationSearchInput, string>
 }
 
 /** The tools that search one session, and all sessions of its user. */
-export interface SessionSearchTools extends ConversationSearchTools {
+export type SessionSearchTools = ConversationSearchTools & {
   cross_session_search: Tool<CrossSessionSearchInput, string>
 }
 
@@ -40,9 +42,15 @@ export interface AiSessionToolsOptions {
   readonly userId?: string | null | undefined
 }
 
-/** Tools such as those of `memory.begin` for `generateText`, `streamText` and agents. */
-export function aiTools(tools: readonly AgentTool[]): Record<string, Tool<unknown, string>> {
-  return Object.fromEntries(tools.map((agentTool) => [agentTool.name, aiTool(agentTool)]))
+/** Tools such as those of `memory.begin` for `generateText`, `streamText` and agents, by their names. */
+export function aiTools<Name extends string>(
+  tools: readonly AgentTool<Name>[],
+): {
+  [Key in Name]: Key extends keyof SessionSearchTools
+    ? SessionSearchTools[Key]
+    : Tool<unknown, string>
+} {
+  return Object.fromEntries(tools.map((each) => [each.name, aiTool(each)])) as never
 }
 
 /** The search tools of one session, for who uses no session memory. */
