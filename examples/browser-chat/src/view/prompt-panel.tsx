@@ -1,0 +1,94 @@
+/** What the next prompt holds, and about how many tokens that is. */
+
+import type { ModelMessage } from 'ai'
+import { useEffect, useState } from 'react'
+import { EventFilter, estimateTokens, formatEvent, type SessionEvent } from 'turnlog'
+import { INSTRUCTIONS } from '../agent/wording.ts'
+import type { Sessions } from '../sessions/conversations.ts'
+import { Icon } from './icons.tsx'
+
+/** Messages that are listed; all are counted. */
+const SHOWN = 60
+const SPEAKERS = { user: 'You', assistant: 'Answer', tool: 'Tool', system: 'Summary' } as const
+
+interface PromptContent {
+  readonly view: readonly SessionEvent<ModelMessage>[]
+  readonly tokens: number
+}
+
+export function PromptPanel({
+  sessions,
+  sessionId,
+  stamp,
+  stored,
+  onArchive,
+  onClose,
+}: {
+  readonly sessions: Sessions
+  readonly sessionId: string
+  /** Changes when the conversation has changed. */
+  readonly stamp: unknown
+  /** Messages in the whole log. */
+  readonly stored: number
+  readonly onArchive: () => void
+  readonly onClose: () => void
+}) {
+  const [content, setContent] = useState<PromptContent>({ view: [], tokens: 0 })
+  // biome-ignore lint/correctness/useExhaustiveDependencies: read anew when the conversation has changed
+  useEffect(() => {
+    let isStale = false
+    const read = async (): Promise<void> => {
+      const view = stored === 0 ? [] : await sessions.getEvents(sessionId, EventFilter.active())
+      let tokens = estimateTokens(INSTRUCTIONS)
+      for (const event of view) tokens += estimateTokens(formatEvent(event))
+      if (!isStale) setContent({ view, tokens })
+    }
+    read().catch(() => undefined) // the transcript beside it says what is wrong
+    return () => {
+      isStale = true
+    }
+  }, [sessions, sessionId, stamp, stored])
+
+  const { view, tokens } = content
+  const hidden = Math.max(0, view.length - SHOWN)
+  return (
+    <aside className="prompt" aria-label="Prompt">
+      <header>
+        <h2>In the prompt now</h2>
+        <button type="button" className="icon-button" aria-label="Close prompt" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <dl>
+        <div>
+          <dt>Tokens, estimated</dt>
+          <dd>{tokens.toLocaleString()}</dd>
+        </div>
+        <div>
+          <dt>Events in the prompt</dt>
+          <dd>
+            {view.length.toLocaleString()} of {stored.toLocaleString()}
+          </dd>
+        </div>
+      </dl>
+      <button type="button" className="button" onClick={onArchive} disabled={view.length === 0}>
+        <Icon name="archive" />
+        Archive all but the last two turns
+      </button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard */}
+      <ol tabIndex={0} aria-label="Messages in the prompt">
+        <li>
+          <b>Instructions</b>
+          <span>{INSTRUCTIONS}</span>
+        </li>
+        {hidden > 0 && <li className="note">{hidden.toLocaleString()} more</li>}
+        {view.slice(-SHOWN).map((event) => (
+          <li key={event.id}>
+            <b>{event.synthetic ? 'Summary' : SPEAKERS[event.message.role]}</b>
+            <span>{formatEvent(event).replace(/^\w+: /, '')}</span>
+          </li>
+        ))}
+      </ol>
+    </aside>
+  )
+}

@@ -1,0 +1,60 @@
+// Builds the page. Frameworks go into files of their own, so that what the application itself weighs can
+// be told apart; and a service worker is written that knows every file, so that the page opens offline.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineConfig, type Plugin } from 'vite'
+
+const FRAMEWORKS: readonly (readonly [name: string, packages: RegExp])[] = [
+  ['react', /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\//],
+  [
+    'ai-sdk',
+    /node_modules\/(?:ai|@ai-sdk\/(?!openai-compatible)[^/]+|zod|swr|throttleit|dequal|@opentelemetry|eventsource-parser|@standard-schema|@vercel|@workflow)\//,
+  ],
+]
+
+/** Puts the names of all files, and a version made of them, into the service worker. */
+function offline(): Plugin {
+  return {
+    name: 'turnlog-chat-offline',
+    apply: 'build',
+    generateBundle(_options, bundle) {
+      const folder = join(import.meta.dirname, 'public')
+      const files = [
+        ...Object.keys(bundle).filter((file) => !file.endsWith('.map')),
+        ...readdirSync(folder),
+      ]
+      const hash = createHash('sha256')
+      for (const file of files.toSorted()) {
+        const output = bundle[file]
+        hash.update(file)
+        if (output === undefined) hash.update(readFileSync(join(folder, file)))
+        else hash.update(output.type === 'chunk' ? output.code : output.source)
+      }
+      const worker = readFileSync(join(import.meta.dirname, 'src/service-worker.js'), 'utf8')
+      const paths = [
+        '/',
+        ...files.filter((file) => file !== 'index.html').map((file) => `/${file}`),
+      ]
+      this.emitFile({
+        type: 'asset',
+        fileName: 'service-worker.js',
+        source: worker
+          .replace('__VERSION__', hash.digest('hex').slice(0, 16))
+          .replace("['__FILES__']", JSON.stringify(paths)),
+      })
+    },
+  }
+}
+
+export default defineConfig({
+  plugins: [offline()],
+  build: {
+    target: 'es2023',
+    rolldownOptions: {
+      output: {
+        codeSplitting: { groups: FRAMEWORKS.map(([name, test]) => ({ name, test })) },
+      },
+    },
+  },
+})

@@ -1,0 +1,42 @@
+// npm start: the chat application of examples/browser-chat, with a Worker beside it to sign in to.
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { DEVELOPMENT_USER, startChatApplication } from './chat-application.ts'
+import { root } from './entries.ts'
+
+const USAGE = `npm start [-- OPTIONS]
+  --port NUMBER   default 4173
+  --help`
+
+const { values } = parseArgs({
+  options: { port: { type: 'string', default: '4173' }, help: { type: 'boolean' } },
+})
+const port = Number(values.port)
+if (values.help === true || !Number.isInteger(port) || port < 0 || port > 65_535) {
+  console.log(USAGE)
+  process.exit(values.help === true ? 0 : 1)
+}
+
+console.log('Building the page and starting the Worker …')
+try {
+  const application = await startChatApplication({
+    port,
+    storage: join(root, '.wrangler/chat'),
+  })
+  console.log(`
+  Chat      ${application.url.href}
+  Worker    ${application.url.href}api/docs   (user "${DEVELOPMENT_USER}", this machine only)
+
+  Conversations are kept in your browser; after a sign-in (Settings), in .wrangler/chat.
+  Ctrl+C ends it.
+`)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void application.close().then(() => process.exit(0)))
+  }
+} catch (error) {
+  const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  console.error(
+    isTaken ? `Port ${port} is in use: npm start -- --port ${port + 1}` : (error as Error).stack,
+  )
+  process.exit(1)
+}
