@@ -1,12 +1,17 @@
 // Reading from IndexedDB: a read costs what it returns, not what the log holds. Right answers first,
 // then the number of records that were fetched for them, which is printed.
 
-import type { NewEventRecord, SessionEvent } from 'turnlog'
+import {
+  createSessionService,
+  type NewEventRecord,
+  type SessionEvent,
+  type SessionRepository,
+} from 'turnlog'
 import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlog/indexeddb'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, type RequestCounts } from './request-counter.ts'
-import { untilSealed } from './sealing.ts'
+import { NO_BLOCKS, openRepository, untilSealed } from './sealing.ts'
 
 const SIZE = 100_000
 const START = Date.UTC(2025, 0, 1)
@@ -32,19 +37,16 @@ function seqsOf(events: readonly SessionEvent[]): number[] {
 }
 
 async function fill(
-  databaseName: string,
+  repository: SessionRepository,
   sessionId: string,
   size: number,
   make: (seq: number) => NewEventRecord,
 ): Promise<void> {
-  const repository = createIndexedDBRepository({ databaseName })
   const portion = 5_000
   for (let first = 1; first <= size; first += portion) {
     const seqs = numbers(first, Math.min(size, first + portion - 1))
     await repository.commit(sessionId, { now: START, events: seqs.map(make) })
   }
-  await untilSealed(databaseName)
-  await repository.close()
 }
 
 function print(what: string, returned: number, { read, readByStore }: RequestCounts): void {
@@ -60,7 +62,10 @@ describe('a log of 100,000 events', () => {
 
   beforeAll(async () => {
     await service.create({ id: 'a' })
-    await fill(databaseName, 'a', SIZE, record)
+    const repository = createIndexedDBRepository({ databaseName })
+    await fill(repository, 'a', SIZE, record)
+    await untilSealed(databaseName)
+    await repository.close()
   }, 120_000)
 
   afterAll(async () => {
@@ -219,10 +224,12 @@ describe('a log of 100,000 events', () => {
 describe('20,000 events of 5 kB', () => {
   test('the last ones and the first page read no more than themselves; a list reads none', async () => {
     const databaseName = freshDatabaseName()
-    const service = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
+    // Without sealing, which would go on for a minute; a log of short events is sealed above.
+    const repository = openRepository(databaseName, NO_BLOCKS)
+    const service = createSessionService(repository, { defaultUserId: 'me' })
     await service.create({ id: 'a', timeToLive: null })
     const filling = 'lorem ipsum '.repeat(420)
-    await fill(databaseName, 'a', 20_000, (seq) => ({
+    await fill(repository, 'a', 20_000, (seq) => ({
       ...record(seq),
       body: JSON.stringify({
         message: { role: 'user', content: `${seq} ${filling}` },

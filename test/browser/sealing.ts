@@ -1,7 +1,34 @@
 // Sealing happens in the background. Tests that count requests wait for its end first, and see it in the
-// database itself, through a connection of their own.
+// database itself, through a connection of their own. Others take another size of blocks.
 import { openDB } from 'idb'
-import { foldText, messageText } from 'turnlog'
+import { foldText, messageText, type SessionRepository } from 'turnlog'
+import type { SearchSettings } from '../../src/search/sealing.ts'
+import { createRepository } from '../../src/stores/indexeddb/repository.ts'
+
+/** So small that every edge of a block is met, and always asked. */
+export const SMALL_BLOCKS: SearchSettings = { limits: { events: 4, units: 100 }, worthwhile: 1 }
+
+/** Nothing is ever sealed. */
+export const NO_BLOCKS: SearchSettings = {
+  limits: { events: Number.POSITIVE_INFINITY, units: Number.POSITIVE_INFINITY },
+  worthwhile: 1,
+}
+
+export function openRepository(
+  databaseName: string,
+  search: SearchSettings,
+  factory: IDBFactory = indexedDB,
+): SessionRepository {
+  return createRepository({
+    databaseName,
+    getFactory: () => factory,
+    openTimeout: 10_000,
+    durability: 'relaxed',
+    onReset: () => undefined,
+    onBlocked: () => undefined,
+    search,
+  })
+}
 
 /** What fills a block. */
 const BLOCK = { events: 256, units: 1 << 16 }
