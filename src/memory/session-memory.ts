@@ -16,8 +16,11 @@ import type { Message } from '../core/message.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from '../core/session.ts'
 import type { SessionService } from '../core/session-service.ts'
 import { type AgentTool, CONVERSATION_BRANCH, CONVERSATION_ID } from '../tools/agent-tool.ts'
-import { createSessionEventTools } from '../tools/conversation-search.ts'
-import { createCrossSessionRecallTools } from '../tools/cross-session-search.ts'
+import { type CONVERSATION_SEARCH, createSessionEventTools } from '../tools/conversation-search.ts'
+import {
+  type CROSS_SESSION_SEARCH,
+  createCrossSessionRecallTools,
+} from '../tools/cross-session-search.ts'
 import { completePairs } from './complete-pairs.ts'
 import { type MessageFilter, skipEmptyMessages } from './message-filter.ts'
 
@@ -75,7 +78,7 @@ export interface MemoryRun<M extends Message = Message> {
   /** The history, then the new messages; no half of a tool exchange. */
   readonly messages: M[]
   /** The search tools, bound to this session and branch. */
-  readonly tools: readonly AgentTool[]
+  readonly tools: readonly AgentTool<typeof CONVERSATION_SEARCH | typeof CROSS_SESSION_SEARCH>[]
   /**
    * Stores a part of the answer while the rest is still to come, such as one step of a tool loop; one
    * call at a time. `end` and `abort` then take what comes after it. When the run is begun again, and the
@@ -360,6 +363,9 @@ function withoutOutdated<M extends Message>(
   })
 }
 
-function bind(tool: AgentTool, context: Readonly<Record<string, string>>): AgentTool {
+function bind<Name extends string>(
+  tool: AgentTool<Name>,
+  context: Readonly<Record<string, string>>,
+): AgentTool<Name> {
   return { ...tool, execute: (args) => tool.execute(args, context) }
 }

@@ -13,8 +13,8 @@ export const CONVERSATION_BRANCH = 'chat_memory_branch'
 export type ToolContext = Readonly<Record<string, unknown>>
 
 /** A tool for a model: give name, description and schema to any framework, and call `execute`. */
-export interface AgentTool {
-  readonly name: string
+export interface AgentTool<Name extends string = string> {
+  readonly name: Name
   /** Written for the model to read. */
   readonly description: string
   /** JSON Schema of the arguments. */

@@ -69,7 +69,7 @@ export interface SessionEventToolsOptions {
 export function createSessionEventTools(
   service: Pick<SessionService, 'getEvents'>,
   options: SessionEventToolsOptions | null = {},
-): readonly [conversationSearch: AgentTool] {
+): readonly [conversationSearch: AgentTool<typeof CONVERSATION_SEARCH>] {
   const pageSize = options?.pageSize ?? EventFilter.DEFAULT_PAGE_SIZE
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
     throw invalidArgument('pageSize', 'must be a positive integer')

@@ -71,7 +71,7 @@ export interface CrossSessionRecallToolsOptions {
 export function createCrossSessionRecallTools(
   service: Pick<SessionService, 'recallEvents'>,
   options: CrossSessionRecallToolsOptions,
-): readonly [crossSessionSearch: AgentTool] {
+): readonly [crossSessionSearch: AgentTool<typeof CROSS_SESSION_SEARCH>] {
   const userId = checkId(options?.userId, 'userId')
   const pageSize = options.pageSize ?? EventFilter.DEFAULT_PAGE_SIZE
   if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
