@@ -210,7 +210,7 @@ function toError(status: number, problem: Partial<Problem> | null): SessionError
   const facts = { status, ...(requestId === undefined ? {} : { requestId }) }
   if (code !== undefined && code in STATUS_OF && !HTTP_CODES.includes(code)) {
     return new SessionError(code as SessionError['code'], String(detail), {
-      details: status >= 500 ? { ...details, ...facts } : { ...details },
+      details: status >= 429 ? { ...details, ...facts } : { ...details },
     })
   }
   const text = `the server answered ${status}${code === undefined ? '' : ` ${code}: ${detail}`}`
