@@ -152,8 +152,9 @@ export function createChatHistory<UI extends UIMessage = UIMessage>(
     if (first !== undefined && isShown(first) && readUiMetadata(first.metadata) === null) {
       // Not stored as a UIMessage: what belongs to it stands behind it.
       for await (const event of eventsAfter(service, sessionId, first.seq)) {
-        if (isShown(event) && !(isAnswer(first) && isAnswer(event))) break
-        if (readUiMetadata(event.metadata) === null) events.push(event)
+        if (!isShown(event)) continue
+        if (!isAnswer(first) || !isAnswer(event) || readUiMetadata(event.metadata) !== null) break
+        events.push(event)
       }
       events.sort((one, other) => one.seq - other.seq)
     }

@@ -28,7 +28,8 @@ interface GrowingGroup {
  */
 export function groupEvents(events: Iterable<SessionEvent<ModelMessage>>): readonly MessageGroup[] {
   const groups = new Map<string, GrowingGroup>()
-  let last: GrowingGroup | null = null
+  /** An answer without a `UIMessage` that the next event may belong to. */
+  let open: GrowingGroup | null = null
   const groupOf = (id: string, role: UiRole): GrowingGroup => {
     const known = groups.get(id)
     if (known !== undefined) return known
@@ -40,22 +41,26 @@ export function groupEvents(events: Iterable<SessionEvent<ModelMessage>>): reado
     const { message, metadata } = event
     if (!isShown(event)) continue
     const given = readUiMetadata(metadata)
+    let group: GrowingGroup
     if (given !== null) {
-      last = groupOf(given.id, given.role ?? roleOf(message))
-      if (given.rest !== undefined) last.rest = given.rest
+      open = null
+      group = groupOf(given.id, given.role ?? roleOf(message))
+      if (given.rest !== undefined) group.rest = given.rest
       const content = typeof message.content === 'string' ? [] : message.content
       for (const patch of given.parts) {
-        const before = last.parts[patch.at]
-        last.parts[patch.at] = applyPatch(patch, content as unknown as ModelPart[], before)
+        const before = group.parts[patch.at]
+        group.parts[patch.at] = applyPatch(patch, content as unknown as ModelPart[], before)
       }
     } else if (message.role === 'assistant' || message.role === 'tool') {
-      if (last?.role !== 'assistant') last = groupOf(event.id, 'assistant')
-      addAnswer(last.parts, message)
+      open ??= groupOf(event.id, 'assistant')
+      group = open
+      addAnswer(group.parts, message)
     } else {
-      last = groupOf(event.id, message.role)
-      last.parts.push(...partsOfWords(message))
+      open = null
+      group = groupOf(event.id, message.role)
+      group.parts.push(...partsOfWords(message))
     }
-    last.events.push(event)
+    group.events.push(event)
   }
   return [...groups.values()]
 }
