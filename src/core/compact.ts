@@ -50,7 +50,7 @@ export interface CompactionResult {
   readonly status: 'compacted' | 'not-triggered' | 'nothing-to-archive' | 'conflict' | 'failed'
   /** What left the view, superseded summaries included. */
   readonly archivedEvents: readonly SessionEvent[]
-  /** The view after it. */
+  /** The view after it; of a compaction that changed nothing, the one that it looked at last. */
   readonly compactedEvents: readonly SessionEvent[]
   /** The number of `archivedEvents`. */
   readonly eventsRemoved: number
@@ -127,8 +127,8 @@ export async function compact(
       },
     })
   } catch (error) {
-    if (isSessionError(error) && error.code === 'BOUNDARY_CONFLICT') return end('conflict')
-    throw error
+    if (!isSessionError(error) || error.code !== 'BOUNDARY_CONFLICT') throw error
+    return withoutChange('conflict', (await readView(sessionId)).events)
   }
   const { events: compactedEvents } = await readView(sessionId)
   return {

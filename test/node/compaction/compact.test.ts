@@ -429,6 +429,7 @@ describe('two at once', () => {
     slow.resolve('slow')
     expect(winner.status).toBe('compacted')
     expect(await loser).toMatchObject({ status: 'conflict', eventsRemoved: 0, archivedEvents: [] })
+    expect((await loser).compactedEvents).toEqual(winner.compactedEvents)
     const view = await viewTexts(first)
     expect(view).toEqual([expect.any(String), 'quick', 'question 4', 'answer 4'])
     expect(await second.getEvents('s')).toHaveLength(10)
