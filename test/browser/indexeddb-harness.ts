@@ -2,6 +2,8 @@
 import { deleteDB, openDB } from 'idb'
 import { createIndexedDBRepository } from 'turnlog/indexeddb'
 import type { StoreHarness } from 'turnlog/testing'
+import type { SearchSettings } from '../../src/search/sealing.ts'
+import { openRepository } from './sealing.ts'
 
 let databases = 0
 
@@ -11,15 +13,17 @@ export function freshDatabaseName(): string {
   return `test-${Date.now()}-${databases}`
 }
 
-export function indexedDBHarness(): StoreHarness {
+/** @param search smaller blocks. */
+export function indexedDBHarness(search?: SearchSettings): StoreHarness {
   let databaseName = freshDatabaseName()
   let connections: IDBDatabase[] = []
   return {
-    open: async () =>
-      createIndexedDBRepository({
-        databaseName,
-        indexedDB: listeningFactory((connection) => connections.push(connection)),
-      }),
+    async open() {
+      const factory = listeningFactory((connection) => connections.push(connection))
+      return search === undefined
+        ? createIndexedDBRepository({ databaseName, indexedDB: factory })
+        : openRepository(databaseName, search, factory)
+    },
 
     async reset() {
       await deleteDB(databaseName)

@@ -1,5 +1,7 @@
 // Random operations against the Durable Object's store, through stubs; TURNLOG_RUNS sets how many.
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { createSqlRepository } from 'turnlog/worker'
 import { test } from 'vitest'
 import { checkRandomOperations } from '../support/random-operations.ts'
 import { durableObjectHarness } from './durable-object-harness.ts'
@@ -22,4 +24,31 @@ test(
     await checkRandomOperations(store, { runs })
   },
   60_000 + runs * 2_000, // for a machine that is busy otherwise
+)
+
+test(
+  'with blocks of 4 events, sealed after every operation',
+  async () => {
+    await runInDurableObject(env.SESSIONS.getByName('random-blocks'), async (_object, state) => {
+      const search = {
+        limits: { events: 4, units: 100 },
+        worthwhile: 1,
+        schedule: (seal: () => void) => seal(),
+      }
+      await checkRandomOperations(
+        {
+          open: async () => createSqlRepository(state.storage, search),
+          async reset() {
+            const { sql } = state.storage
+            const tables = sql.exec<{ name: string }>(
+              "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'turnlog%'",
+            )
+            for (const { name } of tables.toArray()) sql.exec(`DROP TABLE "${name}"`)
+          },
+        },
+        { runs },
+      )
+    })
+  },
+  60_000 + runs * 2_000,
 )
