@@ -45,6 +45,7 @@ async function start(options: LocalWorkerOptions): Promise<string> {
       name: 'turnlog-local',
       modules: [{ type: 'ESModule', path: 'worker.mjs', contents: outputFiles[0]?.text ?? '' }],
       compatibilityDate: options.compatibilityDate ?? compatibilityDate,
+      compatibilityFlags: [...(options.compatibilityFlags ?? [])],
       host: '127.0.0.1',
       port: options.port ?? 0,
       log: new Log(LogLevel.ERROR),

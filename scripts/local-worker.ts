@@ -20,6 +20,8 @@ export interface LocalWorkerOptions {
   readonly bindings?: Readonly<Record<string, string>>
   /** Default is the one of wrangler.toml. */
   readonly compatibilityDate?: string
+  /** Default is none. */
+  readonly compatibilityFlags?: readonly string[]
   /** Default is a free port. */
   readonly port?: number
 }
