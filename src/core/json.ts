@@ -216,3 +216,21 @@ export function utf8Length(text: string): number {
   }
   return bytes
 }
+
+/** Whether two stored values are the same; the order of keys means nothing. */
+export function isSameJson(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) {
+    return false
+  }
+  if (Array.isArray(one) !== Array.isArray(other)) return false
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every(
+      (key) =>
+        Object.hasOwn(other, key) &&
+        isSameJson((one as JsonObject)[key], (other as JsonObject)[key]),
+    )
+  )
+}

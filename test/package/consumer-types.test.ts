@@ -15,6 +15,7 @@ const everywhere = [
   'turnlog/client',
   'turnlog/zod',
   'turnlog/ai-sdk',
+  'turnlog/openai-agents',
   'turnlog/testing',
 ]
 const projects = [

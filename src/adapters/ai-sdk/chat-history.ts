@@ -3,7 +3,7 @@
 import type { ModelMessage, UIMessage } from 'ai'
 import { invalidArgument, isSessionError, SessionError } from '../../core/errors.ts'
 import { checkId } from '../../core/identifiers.ts'
-import { toStoredObject } from '../../core/json.ts'
+import { isSameJson, toStoredObject } from '../../core/json.ts'
 import type { SessionEvent, TimeToLive } from '../../core/session.ts'
 import type { SessionService } from '../../core/session-service.ts'
 import { type ChatCursor, eventsAfter, readCursor, readPage } from './chat-page.ts'
@@ -15,7 +15,7 @@ import {
   type StoredUiMessage,
   toStoredUiMessage,
 } from './ui-message-growth.ts'
-import { isSameJson, METADATA_UI_MESSAGE, readUiMetadata } from './ui-message-log.ts'
+import { METADATA_UI_MESSAGE, readUiMetadata } from './ui-message-log.ts'
 import type { PartConversion } from './ui-part.ts'
 
 export interface ChatHistoryOptions extends PartConversion {

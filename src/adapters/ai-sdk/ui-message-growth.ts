@@ -2,14 +2,8 @@
 
 import type { ModelMessage, UIMessage } from 'ai'
 import { invalidArgument } from '../../core/errors.ts'
-import { type JsonObject, type JsonValue, toStoredObject } from '../../core/json.ts'
-import {
-  isSameJson,
-  type PartPatch,
-  patchFor,
-  type UiMessageMetadata,
-  type UiRole,
-} from './ui-message-log.ts'
+import { isSameJson, type JsonObject, type JsonValue, toStoredObject } from '../../core/json.ts'
+import { type PartPatch, patchFor, type UiMessageMetadata, type UiRole } from './ui-message-log.ts'
 import {
   isToolPart,
   type ModelPart,

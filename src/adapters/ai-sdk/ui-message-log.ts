@@ -4,7 +4,7 @@
  * together again, part by part.
  */
 
-import type { JsonObject, JsonValue } from '../../core/json.ts'
+import { isSameJson, type JsonObject, type JsonValue } from '../../core/json.ts'
 import type { ModelPart, UiPart } from './ui-part.ts'
 
 /** The key in an event's metadata. */
@@ -139,22 +139,4 @@ function sharedValue(part: ModelPart, key: string): JsonValue | undefined {
     default:
       return undefined
   }
-}
-
-/** Whether two stored values are the same; the order of keys means nothing. */
-export function isSameJson(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
-  if (one === other) return true
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) {
-    return false
-  }
-  if (Array.isArray(one) !== Array.isArray(other)) return false
-  const keys = Object.keys(one)
-  return (
-    keys.length === Object.keys(other).length &&
-    keys.every(
-      (key) =>
-        Object.hasOwn(other, key) &&
-        isSameJson((one as JsonObject)[key], (other as JsonObject)[key]),
-    )
-  )
 }
