@@ -21,6 +21,11 @@ import type { Answer, DeletedSessions, SessionObject } from './session-object.ts
  * little behind still finds what it may.
  */
 const SWEEP_DELAY = 60_000
+/**
+ * The farthest that an alarm is set, in milliseconds: the platform refuses dates after 2189. One that
+ * rings before anything has expired plans again.
+ */
+const FARTHEST_ALARM = 365 * 24 * 60 * 60 * 1000
 /** Sessions that one alarm looks at; the next one goes on at once. */
 const SWEEP_PORTION = 100
 /** Ids of deleted sessions in an answer. */
@@ -176,7 +181,8 @@ export class SessionStore<Env = unknown> extends DurableObject<Env> implements S
   async #planSweep(): Promise<void> {
     const due = this.#sessions.nextSweep()
     if (due === null) return this.#setAlarm(null)
-    const time = Math.max(due, Date.now()) + SWEEP_DELAY
+    const now = Date.now()
+    const time = Math.min(Math.max(due, now) + SWEEP_DELAY, now + FARTHEST_ALARM)
     // An earlier alarm is left alone: it sweeps nothing and plans again.
     if (this.#alarm === null || this.#alarm === undefined || this.#alarm > time) {
       await this.#setAlarm(time)

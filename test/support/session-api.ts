@@ -2,6 +2,7 @@
 import type { SessionService } from 'turnlog'
 import { bearerToken, createSessionApi, type LogEntry, type SessionApiOptions } from 'turnlog/http'
 import { createInMemorySessionService } from 'turnlog/in-memory'
+import { decodeSegment, encodeSegment } from '../../src/wire/ids.ts'
 
 export interface TestApi {
   /** Makes a request as the user `ana`, or as `user` (`null`: as nobody). */
@@ -49,7 +50,7 @@ export function testApi(
   const api = createSessionApi({
     authenticate: (context) => {
       const token = bearerToken(context.req.raw)
-      return token === null ? null : decodeURIComponent(token)
+      return token === null ? null : decodeSegment(token)
     },
     sessions: (_, userId) => serviceOf(userId),
     log: (entry) => log.push(entry),
@@ -63,7 +64,7 @@ export function testApi(
       const response = await api.request(BASE_URL + path, {
         method,
         headers: {
-          ...(user === null ? {} : { authorization: `Bearer ${encodeURIComponent(user)}` }),
+          ...(user === null ? {} : { authorization: `Bearer ${encodeSegment(user)}` }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...headers,
         },

@@ -145,3 +145,20 @@ test('waking up costs the check of the schema, whatever is stored', async () => 
     expect(statements).toHaveLength(2)
   })
 })
+
+test('a lifetime of centuries is one like any other', async () => {
+  const stub = env.SESSIONS.getByName('http-centuries')
+  const sessions = createSessionService(
+    durableObjectRepository(() => stub),
+    {
+      defaultUserId: 'ana',
+    },
+  )
+  await sessions.create({ id: 'fixed', timeToLive: 1e15 })
+  await sessions.create({ id: 'sliding', timeToLive: { sliding: 1e15 } })
+  expect((await sessions.appendMessage('sliding', hello)).seq).toBe(1)
+  const alarm = await runInDurableObject(stub, (_object, { storage }) => storage.getAlarm())
+  // The platform refuses dates after 2189: the alarm looks again in a year.
+  const year = 365 * 24 * 60 * 60 * 1000
+  expect(Math.abs((alarm ?? 0) - Date.now() - year)).toBeLessThan(60_000)
+})
