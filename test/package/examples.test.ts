@@ -17,7 +17,9 @@ beforeAll(() => {
   // Inside the project, so that what the examples need besides turnlog is found.
   mkdirSync(join(root, 'reports'), { recursive: true })
   folder = mkdtempSync(join(root, 'reports', 'examples-'))
-  cpSync(join(root, 'examples'), folder, { recursive: true })
+  for (const name of ['browser-quickstart', 'worker-quickstart']) {
+    cpSync(join(root, 'examples', name), join(folder, name), { recursive: true })
+  }
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules', 'turnlog'), 'junction')
 })
