@@ -118,6 +118,9 @@ export const randomLog: fc.Arbitrary<readonly RandomEvent[]> = fc.oneof(
   fc.tuple(orderlyLog, looseLog).map((logs) => logs.flat()),
 )
 
+/** For properties: as many cases as are asked for may take as long as they take. */
+export const patient = { timeout: 3_600_000 }
+
 /** How many cases a property is tried with; more by `TURNLOG_RUNS`. */
 export function runs(least: number): number {
   return Math.max(least, Number(process.env['TURNLOG_RUNS'] ?? 0))

@@ -12,7 +12,7 @@ import {
 import { createInMemorySessionService } from 'turnlog/in-memory'
 import { expect, test } from 'vitest'
 import { LogWitness } from '../../support/log-invariants.ts'
-import { type RandomEvent, randomLog, runs } from '../../support/random-conversation.ts'
+import { patient, type RandomEvent, randomLog, runs } from '../../support/random-conversation.ts'
 import { findUnsafe, requiredOf, turnsOf } from '../../support/turn-safety.ts'
 
 interface Case {
@@ -152,7 +152,7 @@ function isNew(event: SessionEvent, view: readonly SessionEvent[]): boolean {
   return event.synthetic && !view.some(({ id }) => id === event.id)
 }
 
-test.each(Object.entries(cases))('%s', async (_, strategyCase) => {
+test.each(Object.entries(cases))('%s', patient, async (_, strategyCase) => {
   await fc.assert(
     fc.asyncProperty(strategyCase, logs, anyTarget, ({ strategy, fits }, portions, target) =>
       runThrough(strategy, portions, target, fits),
@@ -161,7 +161,7 @@ test.each(Object.entries(cases))('%s', async (_, strategyCase) => {
   )
 })
 
-test('nonsense', async () => {
+test('nonsense', patient, async () => {
   await fc.assert(
     fc.asyncProperty(nonsense, logs, anyTarget, (strategy, portions, target) =>
       runThrough(strategy, portions, target, null),

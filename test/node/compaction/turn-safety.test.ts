@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { countTurns, keepSafely, type Message, type SessionEvent, startsTurn } from 'turnlog'
 import { describe, expect, test } from 'vitest'
-import { type RandomEvent, randomLog, runs } from '../../support/random-conversation.ts'
+import { patient, type RandomEvent, randomLog, runs } from '../../support/random-conversation.ts'
 import { findUnsafe, requiredOf } from '../../support/turn-safety.ts'
 
 /** A view of events that are named e1, e2, … */
@@ -166,7 +166,7 @@ describe('random logs and random proposals', () => {
   }))
   const idsOf = (events: Iterable<SessionEvent>) => new Set(Array.from(events, ({ id }) => id))
 
-  test('what is kept is safe', () => {
+  test('what is kept is safe', patient, () => {
     fc.assert(
       fc.property(proposal, ({ events, wanted }) => {
         expect(findUnsafe(events, idsOf(keepSafely(events, wanted)))).toEqual([])
@@ -175,7 +175,7 @@ describe('random logs and random proposals', () => {
     )
   })
 
-  test('keeping again keeps the same, of the whole view and of what is left', () => {
+  test('keeping again keeps the same, of the whole view and of what is left', patient, () => {
     fc.assert(
       fc.property(proposal, ({ events, wanted }) => {
         const kept = keepSafely(events, wanted)
@@ -186,7 +186,7 @@ describe('random logs and random proposals', () => {
     )
   })
 
-  test('a safe proposal is kept to the letter', () => {
+  test('a safe proposal is kept to the letter', patient, () => {
     fc.assert(
       fc.property(proposal, ({ events, wanted }) => {
         const safe = new Set([...wanted, ...idsOf(requiredOf(events))])
@@ -197,7 +197,7 @@ describe('random logs and random proposals', () => {
     )
   })
 
-  test('nothing is lost when all is wanted, and only the newest turn is forced', () => {
+  test('nothing is lost when all is wanted, and only the newest turn is forced', patient, () => {
     fc.assert(
       fc.property(view, (events) => {
         expect(keepSafely(events, idsOf(events))).toEqual(events)

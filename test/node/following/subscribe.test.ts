@@ -11,7 +11,7 @@ import {
 import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog/in-memory'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred, says, turns } from '../../support/conversation.ts'
-import { runs } from '../../support/random-conversation.ts'
+import { patient, runs } from '../../support/random-conversation.ts'
 
 type Hints = (deliver: (sessionId: string) => void) => (sessionId: string) => void
 
@@ -106,7 +106,7 @@ describe('hints that are dropped, doubled, late or in disorder', () => {
     'wait',
   )
 
-  test.each(Object.entries(hintKinds))('%s', async (_, hints) => {
+  test.each(Object.entries(hintKinds))('%s', patient, async (_, hints) => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 14 }), async (operations) => {
         const { writer, reader } = await twoTabs(hints)

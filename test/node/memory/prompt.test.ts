@@ -10,7 +10,7 @@ import {
 import { createInMemorySessionService } from 'turnlog/in-memory'
 import { describe, expect, test } from 'vitest'
 import { callsTools, says, sessionOf, toolAnswers } from '../../support/conversation.ts'
-import { randomLog, runs } from '../../support/random-conversation.ts'
+import { patient, randomLog, runs } from '../../support/random-conversation.ts'
 
 /** The parts of a message that has some. */
 const parts = ({ content }: Message) => (typeof content === 'string' ? [] : content)
@@ -62,7 +62,7 @@ describe('no half of a tool exchange', () => {
     fc.record({ from: fc.integer({ min: 0, max: 20 }), to: fc.integer({ min: 5, max: 40 }) }),
   )
 
-  test('whatever the log holds and the filter cuts', async () => {
+  test('whatever the log holds and the filter cuts', patient, async () => {
     await fc.assert(
       fc.asyncProperty(randomLog, randomLog, filters, async (log, given, filter) => {
         const service = await sessionOf(log.map((event, index) => ({ ...event, timestamp: index })))
@@ -176,7 +176,7 @@ describe('the same bytes from call to call', () => {
     end: fc.constantFrom('answer', 'abort', 'abort and retry', 'nothing'),
   })
 
-  test('a prompt begins with the prompt before it, until the next boundary', async () => {
+  test('a prompt begins with the prompt before it, until the next boundary', patient, async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 9 }), async (steps) => {
         const service = createInMemorySessionService({ defaultUserId: 'ana' })
