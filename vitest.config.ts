@@ -45,7 +45,17 @@ async function browser(): Promise<TestProjectConfiguration> {
   return {
     resolve: { alias },
     // A dependency that Vite discovers in the middle of a run makes it reload the page.
-    optimizeDeps: { include: ['fast-check', 'idb', 'zod'] },
+    optimizeDeps: {
+      include: [
+        '@openai/agents-core',
+        '@openai/agents-core/testing',
+        'ai',
+        'ai/test',
+        'fast-check',
+        'idb',
+        'zod',
+      ],
+    },
     test: {
       name: 'browser',
       include: ['test/browser/**/*.test.ts'],
