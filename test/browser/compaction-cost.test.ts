@@ -9,6 +9,7 @@ import {
 } from '../../scripts/compaction-cost/measure.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests } from './request-counter.ts'
+import { untilSealed } from './sealing.ts'
 
 test('10, 1,000 and 50,000 archived events cost the same, and the view what it holds', async () => {
   const databaseName = freshDatabaseName()
@@ -19,13 +20,7 @@ test('10, 1,000 and 50,000 archived events cost the same, and the view what it h
       const { result, counts } = await countRequests(operation)
       return { result, read: counts.read, written: counts.written }
     },
-    async () => {
-      // Blocks of the search are sealed in the background: quiet once nothing more is written.
-      for (let written = 1; written > 0; ) {
-        const wait = () => new Promise((resolve) => setTimeout(resolve, 200))
-        written = (await countRequests(wait)).counts.written
-      }
-    },
+    () => untilSealed(databaseName),
   )
   console.info(describeCosts('IndexedDB', 'records', costs))
   expect(findExcess(costs, INDEXEDDB_LIMITS)).toEqual([])
