@@ -252,6 +252,8 @@ export interface RandomOperationsOptions {
   readonly maxLength?: number | undefined
   /** Repeats one failure. */
   readonly seed?: number | undefined
+  /** Whether a failure is made as small as possible before it is shown. Default `true`. */
+  readonly shrink?: boolean | undefined
 }
 
 /** Fails with the smallest sequence of operations that a store answers otherwise than the naive one. */
@@ -259,7 +261,7 @@ export async function checkRandomOperations(
   harness: StoreHarness,
   options: RandomOperationsOptions = {},
 ): Promise<void> {
-  const { runs = 300, maxLength = 30, seed } = options
+  const { runs = 300, maxLength = 30, seed, shrink = true } = options
   await fc.assert(
     fc.asyncProperty(
       fc.oneof({ weight: 1, arbitrary: fc.constant([]) }, { weight: 4, arbitrary: usualStart }),
@@ -277,7 +279,7 @@ export async function checkRandomOperations(
         }
       },
     ),
-    { numRuns: runs, ...(seed === undefined ? {} : { seed }) },
+    { numRuns: runs, endOnFailure: !shrink, ...(seed === undefined ? {} : { seed }) },
   )
 }
 
