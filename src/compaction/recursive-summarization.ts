@@ -1,12 +1,20 @@
 /** A strategy that replaces older events by a summary, written by a model that sees the summary before. */
 
-import { type CompactionStrategy, untilAborted } from '../core/compact.ts'
+import {
+  readFunction,
+  readInteger,
+  readOptionalFunction,
+  readOptions,
+  readPositive,
+  readText,
+} from '../core/arguments.ts'
+import type { CompactionStrategy } from '../core/compact.ts'
 import { invalidArgument, SessionError } from '../core/errors.ts'
 import { type EventFormatter, formatEvent } from '../core/format-event.ts'
 import { messageText } from '../core/message.ts'
 import type { SessionEvent } from '../core/session.ts'
 import { keepSafely } from '../core/turns.ts'
-import { readFunction, readInteger, readPositive, readText } from './options.ts'
+import { untilAborted } from '../core/until-aborted.ts'
 import { splitView, windowStart } from './windows.ts'
 
 /** The metadata key that tells which strategy wrote a summary. */
@@ -34,7 +42,7 @@ export interface RecursiveSummarizationOptions {
   /** How events look in the prompt. */
   readonly formatEvent?: EventFormatter | undefined
   /** Hears why no summary came about; the compaction's status is `failed` besides. */
-  readonly onFailure?: ((error: unknown) => void) | undefined
+  readonly onFailure?: ((error: unknown) => void) | null | undefined
 }
 
 const SYSTEM_PROMPT =
@@ -50,10 +58,13 @@ const SHADOW_PROMPT = 'What have we talked about so far?'
  * synthetic events: a question, and the model's summary as its answer. The next summary gets this one
  * as input.
  */
-export function recursiveSummarization(options: RecursiveSummarizationOptions): CompactionStrategy {
-  const summarize = readFunction(options?.summarize, 'summarize')
+export function recursiveSummarization(given: RecursiveSummarizationOptions): CompactionStrategy {
+  const options = readOptions(given)
+  const summarize = readFunction(options.summarize, 'summarize') as NonNullable<
+    typeof options.summarize
+  >
   const maxEventsToKeep = readPositive(options.maxEventsToKeep, 'maxEventsToKeep', 10)
-  const overlapSize = readInteger(options.overlapSize, 'overlapSize', 0, 2)
+  const overlapSize = readInteger(options.overlapSize, 'overlapSize', { least: 0, fallback: 2 })
   if (overlapSize >= maxEventsToKeep) {
     throw invalidArgument(
       'overlapSize',
@@ -63,6 +74,7 @@ export function recursiveSummarization(options: RecursiveSummarizationOptions): 
   const system = readText(options.systemPrompt, 'systemPrompt', SYSTEM_PROMPT)
   const shadow = readText(options.shadowPrompt, 'shadowPrompt', SHADOW_PROMPT)
   const format = readFunction(options.formatEvent, 'formatEvent', formatEvent)
+  const onFailure = readOptionalFunction(options.onFailure, 'onFailure')
 
   return async (view, { signal }) => {
     const { real, summaries } = splitView(view)
@@ -104,7 +116,7 @@ export function recursiveSummarization(options: RecursiveSummarizationOptions): 
         keep: kept.map(({ id }) => id),
       }
     } catch (error) {
-      options.onFailure?.(error)
+      onFailure?.(error)
       throw error
     }
   }

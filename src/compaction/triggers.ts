@@ -1,13 +1,11 @@
 /** When to compact. */
 
+import { readFunction, readOptions, readPositive } from '../core/arguments.ts'
 import type { CompactionTrigger } from '../core/compact.ts'
-import { describeValue, invalidArgument } from '../core/errors.ts'
-import { formatEvent } from '../core/format-event.ts'
-import type { SessionEvent } from '../core/session.ts'
+import { invalidArgument } from '../core/errors.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
-import type { TokenEstimator } from '../core/token-estimator.ts'
+import { estimateEvents, type TokenEstimator } from '../core/token-estimator.ts'
 import { countTurns } from '../core/turns.ts'
-import { readFunction, readPositive } from './options.ts'
 
 /** Fires when the view holds more than `maxTurns` turns. A turn starts at a real user message of the root branch. */
 export function turnCountTrigger(maxTurns: number): CompactionTrigger {
@@ -24,8 +22,9 @@ export interface TokenCountTriggerOptions {
 
 /** Fires when the view is estimated at `threshold` tokens or more. */
 export function tokenCountTrigger(options: TokenCountTriggerOptions): CompactionTrigger {
-  const threshold = readPositive(options?.threshold, 'threshold')
-  const estimate = readFunction(options.estimateTokens, 'estimateTokens', estimateTokens)
+  const given = readOptions(options)
+  const threshold = readPositive(given.threshold, 'threshold')
+  const estimate = readFunction(given.estimateTokens, 'estimateTokens', estimateTokens)
   return async (view) => {
     const costs = await estimateEvents(view, estimate)
     return costs.reduce((sum, cost) => sum + cost, 0) >= threshold
@@ -40,22 +39,4 @@ export function anyOf(...triggers: readonly CompactionTrigger[]): CompactionTrig
     for (const trigger of checked) if (await trigger(view)) return true
     return false
   }
-}
-
-/**
- * The estimated tokens of each event.
- *
- * @throws SessionError `INVALID_ARGUMENT` when an estimate is no number: comparing it would decide anything.
- */
-export async function estimateEvents(
-  events: readonly SessionEvent[],
-  estimate: TokenEstimator,
-): Promise<readonly number[]> {
-  const costs: number[] = []
-  for (const event of events) {
-    const cost = await estimate(formatEvent(event))
-    if (!(cost >= 0)) throw invalidArgument('estimateTokens', `gave ${describeValue(cost)}`)
-    costs.push(cost)
-  }
-  return costs
 }

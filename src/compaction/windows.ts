@@ -1,13 +1,12 @@
 /** Strategies that keep a window of the newest events, without any model. */
 
+import { readFunction, readOptions, readPositive } from '../core/arguments.ts'
 import type { CompactionStrategy } from '../core/compact.ts'
 import { invalidArgument } from '../core/errors.ts'
 import type { SessionEvent } from '../core/session.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
-import type { TokenEstimator } from '../core/token-estimator.ts'
+import { estimateEvents, type TokenEstimator } from '../core/token-estimator.ts'
 import { keepSafely, startsTurn } from '../core/turns.ts'
-import { readFunction, readPositive } from './options.ts'
-import { estimateEvents } from './triggers.ts'
 
 /**
  * Keeps the newest `maxEvents` (default 20) real events of the root branch, with what belongs to their
@@ -16,7 +15,7 @@ import { estimateEvents } from './triggers.ts'
 export function slidingWindow(
   options: { readonly maxEvents?: number | null | undefined } | null = {},
 ): CompactionStrategy {
-  const maxEvents = readPositive(options?.maxEvents, 'maxEvents', 20)
+  const maxEvents = readPositive(readOptions(options).maxEvents, 'maxEvents', 20)
   return async (view) => {
     const { real } = splitView(view)
     const cut = windowStart(real, maxEvents)
@@ -31,7 +30,7 @@ export function slidingWindow(
 export function turnWindow(
   options: { readonly maxTurns?: number | null | undefined } | null = {},
 ): CompactionStrategy {
-  const maxTurns = readPositive(options?.maxTurns, 'maxTurns', 10)
+  const maxTurns = readPositive(readOptions(options).maxTurns, 'maxTurns', 10)
   return async (view) => {
     const { real } = splitView(view)
     const starts = real.filter(startsTurn)
@@ -52,8 +51,9 @@ export function tokenCount(
     readonly estimateTokens?: TokenEstimator | undefined
   } | null = {},
 ): CompactionStrategy {
-  const maxTokens = readPositive(options?.maxTokens, 'maxTokens', 4000)
-  const estimate = readFunction(options?.estimateTokens, 'estimateTokens', estimateTokens)
+  const given = readOptions(options)
+  const maxTokens = readPositive(given.maxTokens, 'maxTokens', 4000)
+  const estimate = readFunction(given.estimateTokens, 'estimateTokens', estimateTokens)
   return async (view) => {
     const { real, summaries } = splitView(view)
     const costs = await estimateEvents(real, estimate)

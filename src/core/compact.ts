@@ -1,16 +1,17 @@
 /** Compaction: asks a trigger and a strategy, and commits what is safe of the answer as a boundary. */
 
-import { invalidArgument, isSessionError, SessionError } from './errors.ts'
+import { readFunction, readOptions, readSignal } from './arguments.ts'
+import { isSessionError, SessionError } from './errors.ts'
 import { checkBatchSize, prepareEvent } from './event-input.ts'
-import { formatEvent } from './format-event.ts'
 import { randomId } from './identifiers.ts'
 import { messageText } from './message.ts'
 import { rangesOf } from './seq-ranges.ts'
 import type { EventInput, SessionEvent } from './session.ts'
 import type { SessionRecord, SessionRepository } from './session-repository.ts'
 import { estimateTokens } from './token-estimate.ts'
-import type { TokenEstimator } from './token-estimator.ts'
+import { estimateEvents, type TokenEstimator } from './token-estimator.ts'
 import { exchangeParts, keepSafely } from './turns.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** Whether it is time to compact the view. */
 export type CompactionTrigger = (view: readonly SessionEvent[]) => boolean | Promise<boolean>
@@ -74,12 +75,8 @@ export interface CompactionContext {
 export async function compact(
   { repository, readView, generateId, now }: CompactionContext,
   sessionId: string,
-  options: CompactOptions,
+  { trigger, strategy, signal, estimate }: CheckedCompactOptions,
 ): Promise<CompactionResult> {
-  checkCompactOptions(options)
-  const { trigger, strategy } = options
-  const estimate = options.estimateTokens ?? estimateTokens
-  const signal = options.signal ?? new AbortController().signal
   const { session, events: view } = await readView(sessionId)
   const end = (status: CompactionResult['status'], error?: unknown) =>
     withoutChange(status, view, error)
@@ -92,11 +89,11 @@ export async function compact(
     const summaries = await prepareSummaries(proposal, { sessionId, generateId, now: now() })
     const kept = new Set(keepSafely(view, readKeep(proposal)))
     const archived = view.filter((event) => !kept.has(event))
-    let saved = 0
-    for (const event of archived) {
-      saved += await untilAborted(signal, async () => estimate(formatEvent(event)))
-    }
+    const costs = await estimateEvents(archived, (text) =>
+      untilAborted(signal, async () => estimate(text)),
+    )
     signal.throwIfAborted()
+    const saved = costs.reduce((sum, cost) => sum + cost, 0)
     return archived.length === 0 ? null : { summaries, kept: [...kept], archived, saved }
   }
 
@@ -156,11 +153,22 @@ export function withoutChange(
   }
 }
 
+/** {@link CompactOptions} with nothing left open. */
+export interface CheckedCompactOptions {
+  readonly trigger: CompactionTrigger
+  readonly strategy: CompactionStrategy
+  readonly signal: AbortSignal
+  readonly estimate: TokenEstimator
+}
+
 /** @throws SessionError `INVALID_ARGUMENT` */
-export function checkCompactOptions(options: CompactOptions): void {
-  const { trigger, strategy } = options ?? {}
-  for (const [name, value] of Object.entries({ trigger, strategy })) {
-    if (typeof value !== 'function') throw invalidArgument(name, 'must be a function')
+export function readCompactOptions(given: CompactOptions): CheckedCompactOptions {
+  const options = readOptions(given)
+  return {
+    trigger: readFunction<CompactionTrigger | undefined>(options.trigger, 'trigger'),
+    strategy: readFunction<CompactionStrategy | undefined>(options.strategy, 'strategy'),
+    signal: readSignal(options.signal),
+    estimate: readFunction(options.estimateTokens ?? estimateTokens, 'estimateTokens'),
   }
 }
 
@@ -196,16 +204,4 @@ async function prepareSummaries(
   }
   checkBatchSize(prepared)
   return prepared.map(({ record }) => record)
-}
-
-/** Runs `run`, but rejects with the signal's reason as soon as it is aborted, settled or not. */
-export async function untilAborted<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted()
-  return new Promise<T>((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    run()
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort))
-  })
 }

@@ -1,16 +1,27 @@
 /** Makes events of messages, checks what comes in, and leaves storing to a repository. */
 
 import {
-  type CompactionResult,
-  checkCompactOptions,
-  compact,
-  untilAborted,
-  withoutChange,
-} from './compact.ts'
-import { describeValue, invalid, invalidArgument, SessionError, sessionNotFound } from './errors.ts'
+  checkMethod,
+  isGiven,
+  readFunction,
+  readInteger,
+  readOptionalFunction,
+  readOptions,
+} from './arguments.ts'
+import { type CompactionResult, compact, readCompactOptions, withoutChange } from './compact.ts'
+import {
+  describeValue,
+  eventNotFound,
+  invalid,
+  invalidArgument,
+  notOwner,
+  reading,
+  SessionError,
+  sessionNotFound,
+} from './errors.ts'
 import { EventFilter, type EventFilterInput } from './event-filter.ts'
 import { checkBatchSize, decodeEvent, erasedBody, prepareEvent } from './event-input.ts'
-import { follow } from './follow.ts'
+import { follow, readSubscribeOptions } from './follow.ts'
 import { checkId, isBlank, randomId } from './identifiers.ts'
 import { checkInstant } from './instant.ts'
 import type { JsonObject } from './json.ts'
@@ -35,15 +46,18 @@ import {
   type SessionServiceOptions,
 } from './session-service.ts'
 import { exportLines, isSameLog, parseSession, replaySession } from './transfer.ts'
+import { untilAborted } from './until-aborted.ts'
 
 /** A service over a repository of one's own; the stores of turnlog come with factories that call this. */
 export function createSessionService<M extends Message = Message>(
   repository: SessionRepository,
-  options: SessionServiceOptions = {},
+  given: SessionServiceOptions | null = {},
 ): SessionService<M> {
-  const clock = options.now ?? Date.now
-  const generateId = options.generateId ?? randomId
-  const onDamage = options.onDamage ?? warnOfDamage
+  checkMethod(repository, 'commit', 'repository')
+  const options = readOptions(given)
+  const clock = readOptionalFunction(options.now, 'now') ?? Date.now
+  const generateId = readOptionalFunction(options.generateId, 'generateId') ?? randomId
+  const onDamage = readOptionalFunction(options.onDamage, 'onDamage') ?? warnOfDamage
   const defaultUserId = isGiven(options.defaultUserId)
     ? checkId(options.defaultUserId, 'defaultUserId')
     : null
@@ -60,7 +74,7 @@ export function createSessionService<M extends Message = Message>(
   }
 
   const store = async (input: CreateSessionOptions | null | undefined) => {
-    const request = checkOptions(input, 'options')
+    const request = readOptions(input)
     const userId = userOf(request.userId)
     const timeToLive = checkTimeToLive(request.timeToLive, defaultTimeToLive)
     const metadata = encodeMetadata(request.metadata)
@@ -68,25 +82,26 @@ export function createSessionService<M extends Message = Message>(
     const isIdGiven = isGiven(given) && !(typeof given === 'string' && isBlank(given))
     const id = checkId(isIdGiven ? given : await generateId(), 'id')
     const time = now()
-    return repository.createSession(newSession({ id, userId, metadata, timeToLive, now: time }), {
-      now: time,
-    })
+    const session = newSession({ id, userId, metadata, timeToLive, now: time })
+    return { userId, ...(await repository.createSession(session, { now: time })) }
   }
 
   const append = async (
     sessionId: string,
-    inputs: readonly EventInput<M>[],
+    given: readonly EventInput<M>[],
     expectedVersion?: number | null,
   ): Promise<readonly SessionEvent<M>[]> => {
     const id = checkId(sessionId, 'sessionId')
-    if (!Array.isArray(inputs)) {
-      throw invalidArgument('events', `must be an array, not ${describeValue(inputs)}`)
-    }
-    if (isGiven(expectedVersion)) checkInteger(expectedVersion, 'expectedVersion', 0)
+    const inputs = reading('INVALID_ARGUMENT', 'events', () => {
+      if (Array.isArray(given)) return [...given] as readonly EventInput<M>[]
+      throw invalidArgument('events', `must be an array, not ${describeValue(given)}`)
+    })
+    if (isGiven(expectedVersion)) readInteger(expectedVersion, 'expectedVersion', { least: 0 })
     const single = inputs.length === 1
     const prepared = []
     for (const [index, input] of inputs.entries()) {
       const path = single ? '' : `events[${index}]`
+      const readInput = <T>(of: () => T) => reading('INVALID_EVENT', path || 'event', of)
       if (typeof input !== 'object' || input === null) {
         throw invalid(
           'INVALID_EVENT',
@@ -95,8 +110,10 @@ export function createSessionService<M extends Message = Message>(
         )
       }
       // Awaited before the commit: nothing of the user's may run inside a storage transaction.
-      const eventId = isGiven(input.id) ? input.id : await generateId()
-      prepared.push(prepareEvent(input, { sessionId: id, id: eventId, now: now(), path }))
+      const eventId = readInput(() => input.id) ?? (await generateId())
+      prepared.push(
+        readInput(() => prepareEvent(input, { sessionId: id, id: eventId, now: now(), path })),
+      )
     }
     checkBatchSize(prepared)
     const { events } = await repository.commit(id, {
@@ -171,8 +188,7 @@ export function createSessionService<M extends Message = Message>(
     },
 
     async findOrCreate(request) {
-      const { session } = await store(request)
-      const userId = userOf(request?.userId)
+      const { session, userId } = await store(request)
       if (session.userId !== userId) throw notOwner(session.id, userId)
       return toSession(session)
     },
@@ -185,7 +201,7 @@ export function createSessionService<M extends Message = Message>(
 
     async update(sessionId, change) {
       const id = checkId(sessionId, 'sessionId')
-      const { metadata, expiresAt } = checkOptions(change, 'change')
+      const { metadata, expiresAt } = readOptions(change, 'change')
       return toSession(
         await repository.updateSession(id, {
           now: now(),
@@ -196,12 +212,12 @@ export function createSessionService<M extends Message = Message>(
     },
 
     async listSessions(request) {
-      const { userId, order, limit, cursor } = checkOptions(request, 'options')
+      const { userId, order, limit, cursor } = readOptions(request)
       const user = userOf(userId)
       if (isGiven(order) && order !== 'recent' && order !== 'created') {
         throw invalidArgument('order', `must be 'recent' or 'created', not ${describeValue(order)}`)
       }
-      const size = checkInteger(limit ?? 50, 'limit', 1, 1000)
+      const size = readInteger(limit, 'limit', { least: 1, most: 1000, fallback: 50 })
       const by = order ?? 'recent'
       const records = await repository.listSessions({
         now: now(),
@@ -227,7 +243,7 @@ export function createSessionService<M extends Message = Message>(
     },
 
     async deleteExpiredSessions(request) {
-      const { before } = checkOptions(request, 'options')
+      const { before } = readOptions(request)
       return repository.deleteExpiredSessions(
         isGiven(before) ? checkInstant(before, 'before') : now(),
       )
@@ -238,11 +254,11 @@ export function createSessionService<M extends Message = Message>(
     },
 
     async appendEvents(sessionId, events, request) {
-      return append(sessionId, events, checkOptions(request, 'options').expectedVersion)
+      return append(sessionId, events, readOptions(request).expectedVersion)
     },
 
     async appendMessage(sessionId, message, rest) {
-      return first(await append(sessionId, [{ ...checkOptions(rest, 'rest'), message }]), sessionId)
+      return first(await append(sessionId, [{ ...readOptions(rest, 'rest'), message }]), sessionId)
     },
 
     getEvents,
@@ -258,7 +274,7 @@ export function createSessionService<M extends Message = Message>(
     },
 
     async recallEvents(given, request) {
-      const userId = userOf(checkOptions(request, 'options').userId)
+      const userId = userOf(readOptions(request).userId)
       const filter = EventFilter.of(given)
       if (filter.lastN !== null) {
         throw invalid(
@@ -289,8 +305,8 @@ export function createSessionService<M extends Message = Message>(
 
     async *iterateEvents(sessionId, filter, request) {
       const id = checkId(sessionId, 'sessionId')
-      const { afterSeq } = checkOptions(request, 'options')
-      if (isGiven(afterSeq)) checkInteger(afterSeq, 'afterSeq', 0)
+      const { afterSeq } = readOptions(request)
+      if (isGiven(afterSeq)) readInteger(afterSeq, 'afterSeq', { least: 0 })
       for await (const portion of read(id, EventFilter.of(filter ?? {}), afterSeq ?? undefined)) {
         yield* portion
       }
@@ -303,20 +319,20 @@ export function createSessionService<M extends Message = Message>(
 
     async compact(sessionId, request) {
       const id = checkId(sessionId, 'sessionId')
-      checkCompactOptions(request)
+      const options = readCompactOptions(request)
       const running = compactions.get(id)
       if (running === undefined) {
-        const started = compact({ ...context, readView }, id, request).finally(() =>
+        const started = compact({ ...context, readView }, id, options).finally(() =>
           compactions.delete(id),
         )
         compactions.set(id, started)
         return started
       }
-      if (!isGiven(request.signal)) return running
+      const { signal } = options
       try {
-        return await untilAborted(request.signal, () => running)
+        return await untilAborted(signal, () => running)
       } catch (error) {
-        if (!request.signal.aborted) throw error
+        if (!signal.aborted) throw error
         return withoutChange('failed', (await readView(id)).events, error)
       }
     },
@@ -331,15 +347,11 @@ export function createSessionService<M extends Message = Message>(
 
     async subscribe(sessionId, listener, request) {
       const id = checkId(sessionId, 'sessionId')
-      const given = checkOptions(request, 'options')
-      if (isGiven(given.afterSeq)) checkInteger(given.afterSeq, 'afterSeq', 0)
-      if (isGiven(given.pollInterval)) checkInteger(given.pollInterval, 'pollInterval', 1)
-      if (typeof listener !== 'function') {
-        throw invalidArgument('listener', `must be a function, not ${describeValue(listener)}`)
-      }
+      const options = readSubscribeOptions(request)
+      readFunction(listener, 'listener')
       const readAfter = (_: string, seq: number) => readPortions(id, EventFilter.all(), seq)
       const onStop = (stop: () => void) => subscriptions.delete(stop)
-      const stop = await follow<M>({ repository, now, readAfter, onStop }, id, listener, given)
+      const stop = await follow<M>({ repository, now, readAfter, onStop }, id, listener, options)
       subscriptions.add(stop)
       return stop
     },
@@ -350,7 +362,7 @@ export function createSessionService<M extends Message = Message>(
     },
 
     async importSession(input, request) {
-      const given = checkOptions(request, 'options')
+      const given = readOptions(request)
       const { session: parsed, steps } = await parseSession(input)
       const id = isGiven(given.sessionId) ? checkId(given.sessionId, 'sessionId') : parsed.id
       const userId = isGiven(given.userId)
@@ -385,11 +397,7 @@ export function createSessionService<M extends Message = Message>(
       const erased =
         event !== null &&
         (await repository.eraseEvent(id, target, { now: now(), body: erasedBody(event) }))
-      if (!erased) {
-        throw new SessionError('EVENT_NOT_FOUND', `event "${target}" is not in session "${id}"`, {
-          details: { sessionId: id, eventId: target },
-        })
-      }
+      if (!erased) throw eventNotFound(id, target)
     },
 
     async close() {
@@ -417,16 +425,6 @@ function sessionExists(sessionId: string): SessionError {
   })
 }
 
-function notOwner(sessionId: string, userId: string): SessionError {
-  return new SessionError(
-    'NOT_OWNER',
-    `session "${sessionId}" does not belong to user "${userId}"`,
-    {
-      details: { sessionId, userId },
-    },
-  )
-}
-
 function first<T>(items: readonly T[], sessionId: string): T {
   const [item] = items
   if (item === undefined) {
@@ -436,33 +434,6 @@ function first<T>(items: readonly T[], sessionId: string): T {
     )
   }
   return item
-}
-
-function checkInteger(
-  value: unknown,
-  field: string,
-  least: number,
-  most = Number.MAX_SAFE_INTEGER,
-): number {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
-    throw invalidArgument(
-      field,
-      `must be an integer from ${least} to ${most}, not ${describeValue(value)}`,
-    )
-  }
-  return value as number
-}
-
-function checkOptions<T extends object>(options: T | null | undefined, field: string): Partial<T> {
-  if (options === null || options === undefined) return {}
-  if (typeof options !== 'object' || Array.isArray(options)) {
-    throw invalidArgument(field, `must be an object, not ${describeValue(options)}`)
-  }
-  return options
-}
-
-function isGiven<T>(value: T): value is NonNullable<T> {
-  return value !== null && value !== undefined
 }
 
 function warnOfDamage({ sessionId, seq, reason }: DamageReport): void {

@@ -71,11 +71,46 @@ export function invalidArgument(field: string, problem: string): SessionError {
   return invalid('INVALID_ARGUMENT', field, problem)
 }
 
+/**
+ * Gives what `read` gives. When a getter or a Proxy throws meanwhile, the error names the field and has
+ * the other as its cause.
+ */
+export function reading<T>(
+  code: 'INVALID_ARGUMENT' | 'INVALID_FILTER' | 'INVALID_EVENT',
+  field: string,
+  read: () => T,
+): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof SessionError) throw error
+    throw invalid(code, field, `cannot be read: ${String(error)}`, error)
+  }
+}
+
 /** A `SESSION_NOT_FOUND` error; an expired session is as unknown as one that never was. */
 export function sessionNotFound(sessionId: string): SessionError {
   return new SessionError('SESSION_NOT_FOUND', `session "${sessionId}" does not exist`, {
     details: { sessionId },
   })
+}
+
+/** An `EVENT_NOT_FOUND` error. */
+export function eventNotFound(sessionId: string, eventId: string): SessionError {
+  return new SessionError(
+    'EVENT_NOT_FOUND',
+    `event "${eventId}" is not in session "${sessionId}"`,
+    { details: { sessionId, eventId } },
+  )
+}
+
+/** A `NOT_OWNER` error. */
+export function notOwner(sessionId: string, userId: string): SessionError {
+  return new SessionError(
+    'NOT_OWNER',
+    `session "${sessionId}" does not belong to user "${userId}"`,
+    { details: { sessionId, userId } },
+  )
 }
 
 /** How a value looks in an error message: its kind, and short primitives themselves. */
@@ -85,5 +120,9 @@ export function describeValue(value: unknown): string {
     return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
   }
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return Array.isArray(value) ? 'an array' : typeof value
+  try {
+    return Array.isArray(value) ? 'an array' : typeof value
+  } catch {
+    return 'a revoked Proxy' // of which even this may not be asked
+  }
 }

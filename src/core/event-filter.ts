@@ -1,6 +1,6 @@
 /** EventFilter: which events of a log a read returns. `matches` and `apply` are the definition. */
 
-import { describeValue, invalid as invalidField, type SessionError } from './errors.ts'
+import { describeValue, invalid as invalidField, reading, type SessionError } from './errors.ts'
 import { isBlank } from './identifiers.ts'
 import { checkInstant, type InstantInput } from './instant.ts'
 import { MESSAGE_TYPES, type Message, type MessageType, messageText } from './message.ts'
@@ -112,16 +112,21 @@ export class EventFilter {
   readonly #terms: readonly (readonly string[])[]
 
   private constructor(options: EventFilterOptions) {
-    if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    const keys = reading('INVALID_FILTER', 'filter', () => {
+      if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
+        return Object.keys(options)
+      }
       throw invalid('filter', `must be an object, not ${describeValue(options)}`)
-    }
-    for (const key of Object.keys(options)) {
+    })
+    for (const key of keys) {
       if (!Object.hasOwn(FIELDS, key)) {
         throw invalid(key.slice(0, 80), `is not a field of EventFilter (${FIELD_NAMES.join(', ')})`)
       }
     }
     const read = <F extends keyof EventFilterJson>(field: F) =>
-      FIELDS[field](options[field] ?? null, field) as ReturnType<(typeof FIELDS)[F]>
+      reading('INVALID_FILTER', field, () =>
+        FIELDS[field](options[field] ?? null, field),
+      ) as ReturnType<(typeof FIELDS)[F]>
     this.#from = read('from')
     this.#to = read('to')
     const keyword = read('keyword')
@@ -208,7 +213,10 @@ export class EventFilter {
    * @throws SessionError `INVALID_FILTER` naming the field.
    */
   static of(options: EventFilterInput): EventFilter {
-    return options instanceof EventFilter ? options : new EventFilter(options)
+    // Not instanceof, which asks a Proxy.
+    return typeof options === 'object' && options !== null && #from in options
+      ? options
+      : new EventFilter(options)
   }
 
   /** The inverse of {@link toJSON}. */

@@ -1,5 +1,6 @@
 /** Following a session: every change once and in order, however unreliable the hints of a store are. */
 
+import { isGiven, readDelay, readInteger, readOptionalFunction, readOptions } from './arguments.ts'
 import { isSessionError, sessionNotFound } from './errors.ts'
 import type { Message } from './message.ts'
 import { countRanges } from './seq-ranges.ts'
@@ -20,7 +21,10 @@ export type SessionChange<M extends Message = Message> =
 export interface SubscribeOptions {
   /** Deliver what comes after this `seq`. Default: what comes after the subscription. */
   readonly afterSeq?: number | null | undefined
-  /** Milliseconds between looks at the store, for stores and tabs whose hints get lost. Default 1,000. */
+  /**
+   * Milliseconds between looks at the store, for stores and tabs whose hints get lost; at most 2³¹ − 1.
+   * Default 1,000.
+   */
   readonly pollInterval?: number | null | undefined
   /** Hears of failed looks at the store; the next look tries again. Default: the console. */
   readonly onError?: ((error: unknown) => void) | null | undefined
@@ -42,12 +46,32 @@ export interface FollowContext<M extends Message> {
   readonly onStop: (stop: () => void) => void
 }
 
+/** {@link SubscribeOptions} that were checked. */
+export interface CheckedSubscribeOptions {
+  /** `null`: what comes after the subscription. */
+  readonly afterSeq: number | null
+  readonly pollInterval: number
+  readonly onError: (error: unknown) => void
+}
+
+/** @throws SessionError `INVALID_ARGUMENT` */
+export function readSubscribeOptions(
+  given: SubscribeOptions | null | undefined,
+): CheckedSubscribeOptions {
+  const { afterSeq, pollInterval, onError } = readOptions(given)
+  return {
+    afterSeq: isGiven(afterSeq) ? readInteger(afterSeq, 'afterSeq', { least: 0 }) : null,
+    pollInterval: readDelay(pollInterval, 'pollInterval', 1000),
+    onError: readOptionalFunction(onError, 'onError') ?? reportError,
+  }
+}
+
 /** See `SessionService.subscribe`; gives the way to stop. */
 export async function follow<M extends Message>(
   { repository, now, readAfter, onStop }: FollowContext<M>,
   sessionId: string,
   listener: (change: SessionChange<M>) => void,
-  options: SubscribeOptions,
+  options: CheckedSubscribeOptions,
 ): Promise<() => void> {
   /** The session's number, once the subscription has begun. */
   let number: number | null = null
@@ -58,11 +82,11 @@ export async function follow<M extends Message>(
   let again = false
   let stopped = false
   let timer: ReturnType<typeof setTimeout> | undefined
-  const interval = options.pollInterval ?? 1000
+  const { afterSeq, pollInterval, onError } = options
 
   const report = (error: unknown) => {
     try {
-      ;(options.onError ?? reportError)(error)
+      onError(error)
     } catch (failure) {
       reportError(failure)
     }
@@ -147,7 +171,7 @@ export async function follow<M extends Message>(
       else if (!stopped) report(error)
     } finally {
       running = false
-      if (!stopped) timer = setTimeout(() => void pump(), interval)
+      if (!stopped) timer = setTimeout(() => void pump(), pollInterval)
     }
   }
 
@@ -168,7 +192,7 @@ export async function follow<M extends Message>(
   try {
     const session = await repository.findSession(sessionId, { now: now() })
     if (session === null) throw sessionNotFound(sessionId)
-    seq = options.afterSeq ?? session.lastSeq
+    seq = afterSeq ?? session.lastSeq
     boundary = session.boundary
     number = session.number
   } catch (error) {

@@ -19,15 +19,12 @@ const ISO =
 export function toEpochMilliseconds(value: unknown): number | null {
   if (typeof value === 'number') return inRange(value)
   if (typeof value === 'string') return parseIso(value)
-  // The tag and not instanceof: a Date of another realm (an iframe, a worker's vm) is one as well.
-  if (Object.prototype.toString.call(value) === '[object Date]') {
-    try {
-      return inRange(Date.prototype.getTime.call(value))
-    } catch {
-      return null // only looks like a Date: Date.prototype.getTime refuses anything that is none
-    }
+  try {
+    // Not instanceof: a Date of another realm (an iframe, a worker's vm) is one as well.
+    return inRange(Date.prototype.getTime.call(value))
+  } catch {
+    return null // Date.prototype.getTime refuses anything that is no Date
   }
-  return null
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Messages: structurally what AI SDK calls `ModelMessage`, without importing it. */
 
-import { describeValue, invalid } from './errors.ts'
+import { describeValue, invalid, reading } from './errors.ts'
 import { type JsonObject, toStoredObject } from './json.ts'
 
 /** Who speaks. */
@@ -57,11 +57,23 @@ export function messageText(message: Message): string {
  * @throws SessionError `INVALID_EVENT` naming the path of what is wrong.
  */
 export function toStoredMessage(value: unknown, path = 'message'): JsonObject & Message {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid('INVALID_EVENT', path, `must be an object, not ${describeValue(value)}`)
-  }
-  const message = toStoredObject(value, path)
-  const role = message['role']
+  return reading('INVALID_EVENT', path, () => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      throw invalid('INVALID_EVENT', path, `must be an object, not ${describeValue(value)}`)
+    }
+    const message = toStoredObject(value, path)
+    checkMessage(message, path)
+    return message as JsonObject & Message
+  })
+}
+
+/**
+ * Checks the shape of a message, its snapshot or itself.
+ *
+ * @throws SessionError `INVALID_EVENT` naming the path of what is wrong.
+ */
+export function checkMessage(message: object, path: string): asserts message is Message {
+  const { role, content } = message as { readonly role?: unknown; readonly content?: unknown }
   if (!MESSAGE_TYPES.includes(role as MessageType)) {
     throw invalid(
       'INVALID_EVENT',
@@ -69,20 +81,15 @@ export function toStoredMessage(value: unknown, path = 'message'): JsonObject & 
       `must be one of ${MESSAGE_TYPES.join(', ')}, not ${describeValue(role)}`,
     )
   }
-  const content = message['content']
-  if (typeof content !== 'string') {
-    if (!Array.isArray(content)) {
-      throw invalid(
-        'INVALID_EVENT',
-        `${path}.content`,
-        `must be a string or an array of parts, not ${describeValue(content)}`,
-      )
-    }
-    content.forEach((part, index) => {
-      checkPart(part, `${path}.content[${index}]`)
-    })
+  if (typeof content === 'string') return
+  if (!Array.isArray(content)) {
+    throw invalid(
+      'INVALID_EVENT',
+      `${path}.content`,
+      `must be a string or an array of parts, not ${describeValue(content)}`,
+    )
   }
-  return message as JsonObject & Message
+  for (const [index, part] of content.entries()) checkPart(part, `${path}.content[${index}]`)
 }
 
 function checkPart(part: unknown, path: string): void {

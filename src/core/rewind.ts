@@ -1,7 +1,8 @@
 /** Edits of the view by a boundary: rewind for editing and regenerating, and clearing it. */
 
+import { isGiven, readOptions } from './arguments.ts'
 import { placeOf, viewRanges } from './boundary.ts'
-import { invalidArgument, isSessionError, SessionError } from './errors.ts'
+import { eventNotFound, invalidArgument, isSessionError } from './errors.ts'
 import { EventFilter } from './event-filter.ts'
 import { checkId, randomId } from './identifiers.ts'
 import {
@@ -23,8 +24,29 @@ import type {
 
 /** From where on events leave the view: the named one included (`before`) or kept (`after`). */
 export type RewindTarget =
-  | { readonly before: string; readonly after?: undefined }
-  | { readonly after: string; readonly before?: undefined }
+  | { readonly before: string; readonly after?: null | undefined }
+  | { readonly after: string; readonly before?: null | undefined }
+
+/**
+ * The id that a target names, and whether what it names stays.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
+ */
+export function readTarget(target: RewindTarget): {
+  readonly id: string
+  readonly stays: boolean
+} {
+  const { before, after } = readOptions<{
+    readonly before?: string | null | undefined
+    readonly after?: string | null | undefined
+  }>(target, 'target')
+  if (isGiven(before) === isGiven(after)) {
+    throw invalidArgument('target', 'must be { before: id } or { after: id }')
+  }
+  return isGiven(before)
+    ? { id: checkId(before, 'before'), stays: false }
+    : { id: checkId(after, 'after'), stays: true }
+}
 
 interface EditContext {
   readonly repository: SessionRepository
@@ -37,20 +59,10 @@ export async function rewind(
   sessionId: string,
   target: RewindTarget,
 ): Promise<number> {
-  const { before, after } = target ?? {}
-  if ((typeof before === 'string') === (typeof after === 'string')) {
-    throw invalidArgument('target', 'must be { before: eventId } or { after: eventId }')
-  }
-  const eventId = checkId(before ?? after, before === undefined ? 'after' : 'before')
+  const { id: eventId, stays } = readTarget(target)
   return editView(context, sessionId, async (session) => {
     const event = await context.repository.findEvent(sessionId, eventId, { now: context.now() })
-    if (event === null) {
-      throw new SessionError(
-        'EVENT_NOT_FOUND',
-        `event "${eventId}" is not in session "${sessionId}"`,
-        { details: { sessionId, eventId } },
-      )
-    }
+    if (event === null) throw eventNotFound(sessionId, eventId)
     if (event.seq > session.lastSeq) return null
     const place = placeOf(session.boundary, event.seq)
     if (place.rewound) {
@@ -58,14 +70,14 @@ export async function rewind(
     }
     const { boundary, lastSeq } = await viewToCut(context, session, event)
     const view = viewRanges(boundary, lastSeq)
-    const remaining = cutView(view, event.seq, after !== undefined)
+    const remaining = cutView(view, event.seq, stays)
     const rewound = session.boundary?.rewound ?? []
     const summaries = remaining.filter(([seq]) => {
       return boundary?.summaries.includes(seq) === true && !rangesInclude(rewound, seq)
     })
     const kept = normalizeRanges(remaining)
     const present = viewRanges(session.boundary, session.lastSeq)
-    const from = after === undefined ? event.seq : event.seq + 1
+    const from = stays ? event.seq + 1 : event.seq
     const affected = normalizeRanges([...present, ...view, [from, session.lastSeq]])
     return {
       summaries: await idsOf(context, sessionId, summaries),

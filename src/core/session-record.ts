@@ -1,6 +1,6 @@
 /** Rules about the session record itself, shared by every store. */
 
-import { describeValue, invalidArgument, SessionError, sessionNotFound } from './errors.ts'
+import { describeValue, invalidArgument, reading, SessionError, sessionNotFound } from './errors.ts'
 import { type JsonObject, toStoredObject, utf8Length } from './json.ts'
 import type { TimeToLive } from './session.ts'
 import type { ListRequest, SessionRecord } from './session-repository.ts'
@@ -49,7 +49,10 @@ export function encodeMetadata(
 export function checkTimeToLive(value: unknown, fallback: TimeToLive): TimeToLive {
   if (value === undefined) return fallback
   if (value === null) return null
-  const milliseconds = typeof value === 'object' ? (value as { sliding?: unknown }).sliding : value
+  const milliseconds =
+    typeof value === 'object'
+      ? reading('INVALID_ARGUMENT', 'timeToLive', () => (value as { sliding?: unknown }).sliding)
+      : value
   if (typeof milliseconds !== 'number' || !(Math.abs(milliseconds) <= 1e15)) {
     throw invalidArgument(
       'timeToLive',

@@ -5,7 +5,7 @@
  * that somebody wrote by hand may leave out all of them.
  */
 
-import { SessionError } from './errors.ts'
+import { describeValue, invalidArgument, reading, SessionError } from './errors.ts'
 import { MAX_BATCH_BYTES, type PreparedEvent, prepareEvent } from './event-input.ts'
 import { checkId } from './identifiers.ts'
 import { toEpochMilliseconds } from './instant.ts'
@@ -154,9 +154,10 @@ export interface ImportStep {
 /**
  * Reads a whole file, so that nothing is stored of one that breaks off.
  *
- * @throws SessionError `INVALID_IMPORT` naming the line.
+ * @throws SessionError `INVALID_IMPORT` naming the line; `INVALID_ARGUMENT` when there is nothing to read.
  */
 export async function parseSession(input: TextInput): Promise<ParsedSession> {
+  checkInput(input)
   let session: Omit<SessionRecord, 'number'> | null = null
   const steps: ImportStep[] = []
   const ids = new Set<string>()
@@ -221,6 +222,16 @@ export async function parseSession(input: TextInput): Promise<ParsedSession> {
   return { session: session as Omit<SessionRecord, 'number'>, steps }
 }
 
+function checkInput(input: unknown): void {
+  const isReadable = reading('INVALID_ARGUMENT', 'input', () => {
+    if (typeof input !== 'object' || input === null) return typeof input === 'string'
+    return Symbol.asyncIterator in input || Symbol.iterator in input
+  })
+  if (!isReadable) {
+    throw invalidArgument('input', `must be text or pieces of it, not ${describeValue(input)}`)
+  }
+}
+
 function readObject(value: unknown, what: string): JsonObject {
   expect(
     typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -248,6 +259,8 @@ function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   const { turnlog, id, userId, createdAt, expiresAt, slidingTimeToLive } = record
   expect(turnlog === FORMAT, `is of format ${String(turnlog)}; this version reads ${FORMAT}`)
   expect(typeof id === 'string' && typeof userId === 'string', 'lacks an id or a user id')
+  checkId(id, 'id')
+  checkId(userId, 'userId')
   expect(isTime(createdAt) && (expiresAt === null || isTime(expiresAt)), 'has no valid times')
   expect(slidingTimeToLive === null || isTime(slidingTimeToLive), 'has no valid lifetime')
   for (const key of Object.keys(record)) {

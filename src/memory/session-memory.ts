@@ -1,6 +1,13 @@
 /** Session memory around a model call: history in before it, what was said into the log after it. */
 
-import { readFunction } from '../compaction/options.ts'
+import {
+  checkMethod,
+  isGiven,
+  readFlag,
+  readFunction,
+  readOptions,
+  readSignal,
+} from '../core/arguments.ts'
 import {
   type CompactionResult,
   type CompactionStrategy,
@@ -8,12 +15,13 @@ import {
   type CompactOptions,
   withoutChange,
 } from '../core/compact.ts'
-import { describeValue, invalidArgument, SessionError } from '../core/errors.ts'
+import { describeValue, invalidArgument, notOwner, reading } from '../core/errors.ts'
 import { EventFilter, type EventFilterInput } from '../core/event-filter.ts'
 import { prepareEvent } from '../core/event-input.ts'
 import { checkId, randomId } from '../core/identifiers.ts'
-import type { Message } from '../core/message.ts'
+import { checkMessage, type Message } from '../core/message.ts'
 import type { EventInput, Session, SessionEvent, TimeToLive } from '../core/session.ts'
+import { checkTimeToLive } from '../core/session-record.ts'
 import type { SessionService } from '../core/session-service.ts'
 import { type AgentTool, CONVERSATION_BRANCH, CONVERSATION_ID } from '../tools/agent-tool.ts'
 import { type CONVERSATION_SEARCH, createSessionEventTools } from '../tools/conversation-search.ts'
@@ -121,13 +129,17 @@ export function createSessionMemory<M extends Message = Message>(
   service: SessionService<M>,
   given: SessionMemoryOptions | null = {},
 ): SessionMemory<M> {
-  const options = given ?? {}
-  const { trigger, strategy } = options
-  if (Boolean(trigger) !== Boolean(strategy)) {
+  checkMethod(service, 'getEvents', 'service')
+  const options = readOptions(given)
+  const { trigger, strategy, estimateTokens, timeToLive } = options
+  if (isGiven(trigger) !== isGiven(strategy)) {
     throw invalidArgument('trigger', 'and strategy go together: give both or neither')
   }
-  if (trigger) readFunction(trigger, 'trigger')
-  if (strategy) readFunction(strategy, 'strategy')
+  if (isGiven(trigger)) readFunction(trigger, 'trigger')
+  if (isGiven(strategy)) readFunction(strategy, 'strategy')
+  if (isGiven(estimateTokens)) readFunction(estimateTokens, 'estimateTokens')
+  checkTimeToLive(timeToLive, null)
+  const crossSessionSearch = readFlag(options.crossSessionSearch, 'crossSessionSearch')
   const isStored = readFunction(options.messageFilter, 'messageFilter', skipEmptyMessages)
   if (options.filter === null)
     throw invalidArgument('filter', 'must be an EventFilter or its options')
@@ -151,25 +163,19 @@ export function createSessionMemory<M extends Message = Message>(
     if (session === null) {
       // Before anything is created: what cannot be stored must leave nothing behind.
       checkOpening()
-      const { timeToLive } = options
       session = await service.findOrCreate({ id: sessionId, userId, timeToLive })
     }
     if (userId !== null && session.userId !== userId) {
-      throw new SessionError(
-        'NOT_OWNER',
-        `session "${sessionId}" does not belong to user "${userId}"`,
-        { details: { sessionId, userId } },
-      )
+      throw notOwner(sessionId, userId)
     }
     return session
   }
 
   const compactAfterAnswer = async (
     sessionId: string,
-    signal: AbortSignal | null | undefined,
+    signal: AbortSignal,
   ): Promise<CompactionResult | null> => {
-    if (!trigger || !strategy) return null
-    const { estimateTokens } = options
+    if (!isGiven(trigger) || !isGiven(strategy)) return null
     try {
       return await service.compact(sessionId, { trigger, strategy, estimateTokens, signal })
     } catch (error) {
@@ -178,11 +184,12 @@ export function createSessionMemory<M extends Message = Message>(
   }
 
   return {
-    async begin({ sessionId, userId, filter, messages, runId }) {
+    async begin(request) {
+      const { sessionId, userId, filter, runId, ...rest } = readOptions(request)
       const id = checkId(sessionId, 'sessionId')
-      const user = userId === null || userId === undefined ? null : checkId(userId, 'userId')
-      const run = runId === null || runId === undefined ? randomId() : checkRunId(runId)
-      checkMessages(messages)
+      const user = isGiven(userId) ? checkId(userId, 'userId') : null
+      const run = isGiven(runId) ? checkRunId(runId) : randomId()
+      const messages = readMessages(rest.messages)
       const view = defaultFilter.merge(filter ?? {}).merge(EventFilter.active())
       const isPlain = JSON.stringify(view) === JSON.stringify(EventFilter.active())
       const { branch } = view
@@ -200,7 +207,7 @@ export function createSessionMemory<M extends Message = Message>(
         const known = starts.get(key)
         if (known !== undefined) return known
         // A run id that was given may have been begun before a reload, by another instance.
-        if (runId === null || runId === undefined) return null
+        if (!isGiven(runId)) return null
         for (const [position, message] of messages.entries()) {
           if (!isAnswerable(message)) continue
           if ((await service.findEvent(id, eventId(position))) !== null) return position
@@ -212,7 +219,7 @@ export function createSessionMemory<M extends Message = Message>(
       const history = withoutOutdated(viewEvents, run)
       const begun = await unfinishedPart(run, messages.length, async () => {
         // What a filter leaves out was said all the same.
-        if (runId === null || runId === undefined) return []
+        if (!isGiven(runId)) return []
         return isPlain ? viewEvents : service.getEvents(id, EventFilter.active())
       })
       const start = await findStart()
@@ -262,26 +269,29 @@ export function createSessionMemory<M extends Message = Message>(
         messages: completePairs(prompt.filter(({ role }) => role !== 'system')),
         tools: [
           bind(conversationSearch, context),
-          ...(options.crossSessionSearch === true
+          ...(crossSessionSearch
             ? createCrossSessionRecallTools(service, {
                 userId: session.userId,
                 pageSize: options.pageSize,
               })
             : []),
         ],
-        async append(replies) {
-          const events = await store(checkMessages(replies ?? []), '')
-          next += replies?.length ?? 0
+        async append(given) {
+          const replies = readMessages(given ?? [])
+          const events = await store(replies, '')
+          next += replies.length
           return events
         },
-        async end(replies, request) {
-          const events = await store(checkMessages(replies ?? []), '')
+        async end(given, request) {
+          const replies = readMessages(given ?? [])
+          const signal = readSignal(readOptions(request).signal)
+          const events = await store(replies, '')
           ended = true
           starts.delete(key)
-          return { events, compaction: await compactAfterAnswer(id, request?.signal) }
+          return { events, compaction: await compactAfterAnswer(id, signal) }
         },
         async abort(partial) {
-          const replies = checkMessages(partial ?? [])
+          const replies = readMessages(partial ?? [])
           starts.delete(key)
           // Under ids of its own: a retry of the run stores its whole answer besides.
           return ended ? [] : store(replies, `:aborted:${attempt}`, { aborted: true })
@@ -308,13 +318,20 @@ function isAnswerable({ role }: Message): boolean {
   return role === 'user' || role === 'tool'
 }
 
-function checkMessages<M extends Message>(messages: readonly M[]): readonly M[] {
-  if (!Array.isArray(messages)) throw invalidArgument('messages', 'must be an array of messages')
-  for (const [index, message] of messages.entries()) {
-    if (typeof message === 'object' && message !== null) continue
-    throw invalidArgument(`messages[${index}]`, `must be a message, not ${describeValue(message)}`)
-  }
-  return messages
+/** A copy of a list of messages: the caller's own may grow while a run goes on. */
+function readMessages<M extends Message>(given: readonly M[] | undefined): readonly M[] {
+  return reading('INVALID_ARGUMENT', 'messages', () => {
+    if (!Array.isArray(given)) throw invalidArgument('messages', 'must be an array of messages')
+    const messages: readonly M[] = [...given]
+    for (const [index, message] of messages.entries()) {
+      const path = `messages[${index}]`
+      if (typeof message !== 'object' || message === null) {
+        throw invalidArgument(path, `must be a message, not ${describeValue(message)}`)
+      }
+      reading('INVALID_EVENT', path, () => checkMessage(message, path))
+    }
+    return messages
+  })
 }
 
 /** The run, the position in it and, when it was aborted, the attempt that an event's id tells. */

@@ -233,7 +233,7 @@ function compareAge(
 
 /** Sessions in memory, gone with the page or process. */
 export function createInMemorySessionService<M extends Message = Message>(
-  options: SessionServiceOptions = {},
+  options: SessionServiceOptions | null = {},
 ): SessionService<M> {
   return createSessionService<M>(createInMemoryRepository(), options)
 }

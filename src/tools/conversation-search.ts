@@ -1,6 +1,6 @@
 /** `conversation_search`: finds any earlier exchange of the session, archived ones included (MemGPT's recall storage). */
 
-import { invalidArgument } from '../core/errors.ts'
+import { checkMethod, readOptionalFunction, readOptions, readPositive } from '../core/arguments.ts'
 import { EventFilter } from '../core/event-filter.ts'
 import { isBlank } from '../core/identifiers.ts'
 import { formatInstant } from '../core/instant.ts'
@@ -64,18 +64,17 @@ export interface SessionEventToolsOptions {
  * The tools over one session. The session comes from `context[CONVERSATION_ID]` only, so that no model
  * can choose it; `context[CONVERSATION_BRANCH]` restricts to what that branch may see.
  *
- * @throws SessionError `INVALID_ARGUMENT` for a bad page size.
+ * @throws SessionError `INVALID_ARGUMENT`
  */
 export function createSessionEventTools(
   service: Pick<SessionService, 'getEvents'>,
-  options: SessionEventToolsOptions | null = {},
+  given: SessionEventToolsOptions | null = {},
 ): readonly [conversationSearch: AgentTool<typeof CONVERSATION_SEARCH>] {
-  const pageSize = options?.pageSize ?? EventFilter.DEFAULT_PAGE_SIZE
-  if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw invalidArgument('pageSize', 'must be a positive integer')
-  }
+  checkMethod(service, 'getEvents', 'service')
+  const options = readOptions(given)
+  const pageSize = readPositive(options.pageSize, 'pageSize', EventFilter.DEFAULT_PAGE_SIZE)
   // biome-ignore lint/suspicious/noConsole: the documented default; the model cannot mend this mistake
-  const warn = options?.warn ?? ((message: string) => console.warn(message))
+  const warn = readOptionalFunction(options.warn, 'warn') ?? ((text: string) => console.warn(text))
 
   const search = async (args: unknown, context: ToolContext): Promise<string> => {
     const sessionId = context[CONVERSATION_ID]

@@ -1,6 +1,7 @@
 /** `cross_session_search`: finds what one user said in any session; for background agents that mine them all. */
 
-import { describeValue, invalidArgument } from '../core/errors.ts'
+import { checkMethod, readOptions, readPositive } from '../core/arguments.ts'
+import { describeValue } from '../core/errors.ts'
 import { EventFilter, type MatchMode } from '../core/event-filter.ts'
 import { checkId, isBlank } from '../core/identifiers.ts'
 import { formatInstant, toEpochMilliseconds } from '../core/instant.ts'
@@ -67,16 +68,19 @@ export interface CrossSessionRecallToolsOptions {
   readonly pageSize?: number | null | undefined
 }
 
-/** @throws SessionError `INVALID_ARGUMENT` for a bad user id or page size. */
+/**
+ * The tools over all sessions of one user.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
+ */
 export function createCrossSessionRecallTools(
   service: Pick<SessionService, 'recallEvents'>,
-  options: CrossSessionRecallToolsOptions,
+  given: CrossSessionRecallToolsOptions,
 ): readonly [crossSessionSearch: AgentTool<typeof CROSS_SESSION_SEARCH>] {
-  const userId = checkId(options?.userId, 'userId')
-  const pageSize = options.pageSize ?? EventFilter.DEFAULT_PAGE_SIZE
-  if (!Number.isSafeInteger(pageSize) || pageSize < 1) {
-    throw invalidArgument('pageSize', 'must be a positive integer')
-  }
+  checkMethod(service, 'recallEvents', 'service')
+  const options = readOptions(given)
+  const userId = checkId(options.userId, 'userId')
+  const pageSize = readPositive(options.pageSize, 'pageSize', EventFilter.DEFAULT_PAGE_SIZE)
 
   const search = async (args: unknown): Promise<string> => {
     const given = readArguments(args)

@@ -24,7 +24,7 @@ import type { SessionStore } from './session-store.ts'
 export function durableObjectSessions<M extends Message = Message>(
   namespace: DurableObjectNamespace<SessionStore>,
   userId: string,
-  options: SessionServiceOptions = {},
+  options: SessionServiceOptions | null = {},
 ): SessionService<M> {
   const id = namespace.idFromName(objectName(userId))
   const repository = durableObjectRepository(() => namespace.get(id))

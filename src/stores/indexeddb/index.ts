@@ -1,5 +1,6 @@
 /** turnlog/indexeddb: sessions in the browser's own database. */
 
+import { readDelay, readOptionalFunction, readOptions } from '../../core/arguments.ts'
 import { createSessionService } from '../../core/create-session-service.ts'
 import { describeValue, invalidArgument } from '../../core/errors.ts'
 import { checkId } from '../../core/identifiers.ts'
@@ -17,7 +18,7 @@ export interface IndexedDBOptions {
   readonly indexedDB?: IDBFactory | null | undefined
   /**
    * Milliseconds after which opening fails: with `STORAGE_BLOCKED` when another tab holds up an upgrade,
-   * else with `STORAGE_UNAVAILABLE`. The next call tries again. Default 10,000.
+   * else with `STORAGE_UNAVAILABLE`. The next call tries again. At most 2³¹ − 1. Default 10,000.
    */
   readonly openTimeout?: number | null | undefined
   /**
@@ -50,18 +51,17 @@ export interface IndexedDBOptions {
  * await sessions.appendMessage('chat-1', { role: 'user', content: 'Hello' })
  */
 export function createIndexedDBSessionService<M extends Message = Message>(
-  options: SessionServiceOptions & IndexedDBOptions = {},
+  options: (SessionServiceOptions & IndexedDBOptions) | null = {},
 ): SessionService<M> {
   return createSessionService<M>(createIndexedDBRepository(options), options)
 }
 
 /** The store under {@link createIndexedDBSessionService}, for a service of one's own. */
-export function createIndexedDBRepository(options: IndexedDBOptions = {}): SessionRepository {
-  const { databaseName, openTimeout, durability, onReset, onBlocked } = options
-  const timeout = openTimeout ?? 10_000
-  if (typeof timeout !== 'number' || !(timeout > 0)) {
-    throw invalidArgument('openTimeout', `must be milliseconds, not ${describeValue(timeout)}`)
-  }
+export function createIndexedDBRepository(given: IndexedDBOptions | null = {}): SessionRepository {
+  const options = readOptions(given)
+  const { databaseName, durability } = options
+  const onReset = readOptionalFunction(options.onReset, 'onReset')
+  const onBlocked = readOptionalFunction(options.onBlocked, 'onBlocked')
   if ((durability ?? 'relaxed') !== 'relaxed' && durability !== 'strict') {
     throw invalidArgument(
       'durability',
@@ -71,7 +71,7 @@ export function createIndexedDBRepository(options: IndexedDBOptions = {}): Sessi
   return createRepository({
     databaseName: checkId(databaseName ?? 'turnlog', 'databaseName'),
     getFactory: () => options.indexedDB ?? globalThis.indexedDB,
-    openTimeout: timeout,
+    openTimeout: readDelay(options.openTimeout, 'openTimeout', 10_000),
     durability: durability ?? 'relaxed',
     onReset: () => onReset?.(),
     onBlocked: () => onBlocked?.(),

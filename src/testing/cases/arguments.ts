@@ -14,6 +14,16 @@ async function assertRefusals(refusals: readonly Refusal[]): Promise<void> {
   }
 }
 
+/** An object that nobody can read. */
+function hostile(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
+const timed = (timestamp: unknown) => ({ ...userEvent('a'), timestamp }) as never
+const withMetadata = (metadata: unknown) => ({ ...userEvent('a'), metadata }) as never
+
 export const argumentCases: readonly StoreCase[] = [
   {
     name: 'arguments: a session that is created or changed',
@@ -39,6 +49,10 @@ export const argumentCases: readonly StoreCase[] = [
         ['change', () => service.update('s', bad('text'))],
         ['options', () => service.create(bad('s'))],
         ['options', () => service.findOrCreate(bad([]))],
+        ['options', () => service.create(bad(hostile()))],
+        ['options', () => service.listSessions(bad('u'))],
+        ['options', () => service.deleteExpiredSessions(bad('yesterday'))],
+        ['timeToLive', () => service.create({ timeToLive: bad(hostile()) })],
         ['before', () => service.deleteExpiredSessions({ before: 'yesterday' })],
         ['before', () => service.deleteExpiredSessions({ before: Number.NaN })],
       ])
@@ -82,9 +96,52 @@ export const argumentCases: readonly StoreCase[] = [
         ['lastN', () => service.recallEvents({ lastN: 5 }), 'INVALID_FILTER'],
         ['afterSeq', () => iterate({ afterSeq: -1 })],
         ['afterSeq', () => iterate({ afterSeq: '2' })],
+        ['options', () => service.recallEvents({}, bad([]))],
+        ['events', () => service.appendEvents('s', bad(hostile()))],
+        ['event', () => service.appendEvent('s', bad(hostile())), 'INVALID_EVENT'],
+        ['timestamp', () => service.appendEvent('s', timed(hostile())), 'INVALID_EVENT'],
+        [
+          'timestamp',
+          () => service.appendEvent('s', timed('2026-03-01T12:00:00')),
+          'INVALID_EVENT',
+        ],
+        ['metadata', () => service.appendEvent('s', withMetadata(hostile())), 'INVALID_EVENT'],
+        ['filter', () => service.getEvents('s', bad(hostile())), 'INVALID_FILTER'],
+        ['from', () => service.getEvents('s', { from: bad(hostile()) }), 'INVALID_FILTER'],
+      ])
+      assertEqual((await service.getEvents('s')).length, 2, 'how many events there are')
+    },
+  },
+  {
+    name: 'arguments: following, compacting, editing and importing',
+    async run({ service }) {
+      await createLog(service, 2)
+      const bad = (value: unknown) => value as never
+      const trigger = () => true
+      const strategy = () => null
+      const listener = () => undefined
+      await assertRefusals([
         ['listener', () => service.subscribe('s', bad(null))],
-        ['trigger', () => service.compact('s', bad({ strategy: () => null }))],
-        ['strategy', () => service.compact('s', bad({ trigger: () => true }))],
+        ['options', () => service.subscribe('s', listener, bad('fast'))],
+        ['afterSeq', () => service.subscribe('s', listener, { afterSeq: -1 })],
+        // More than a timer can wait: it would not wait at all.
+        ['pollInterval', () => service.subscribe('s', listener, { pollInterval: 2 ** 31 })],
+        ['onError', () => service.subscribe('s', listener, { onError: bad('console') })],
+        ['trigger', () => service.compact('s', bad({ strategy }))],
+        ['strategy', () => service.compact('s', bad({ trigger }))],
+        ['signal', () => service.compact('s', { trigger, strategy, signal: bad({}) })],
+        [
+          'estimateTokens',
+          () => service.compact('s', { trigger, strategy, estimateTokens: bad(4) }),
+        ],
+        ['target', () => service.rewind('s', bad('e1'))],
+        ['target', () => service.rewind('s', bad({ before: 'e1', after: 'e1' }))],
+        ['target', () => service.rewind('s', bad({ before: null, after: null }))],
+        ['before', () => service.rewind('s', { before: bad(1) })],
+        ['after', () => service.rewind('s', { after: '' })],
+        ['input', () => service.importSession(bad(null))],
+        ['input', () => service.importSession(bad(5))],
+        ['options', () => service.importSession('', bad('s'))],
       ])
       assertEqual((await service.getEvents('s')).length, 2, 'how many events there are')
     },

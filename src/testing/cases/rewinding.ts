@@ -6,6 +6,19 @@ import type { StoreCase } from '../store-case.ts'
 
 export const rewindingCases: readonly StoreCase[] = [
   {
+    name: 'rewinding: null beside the named event means that it is not given',
+    async run({ service }) {
+      await createLog(service, 4)
+      assertEqual(await service.rewind('s', { before: 'e4', after: null }), 1, 'before e4')
+      assertEqual(await service.rewind('s', { before: null, after: 'e2' }), 1, 'after e2')
+      assertEqual(
+        idsOf(await service.getEvents('s', { excludeArchived: true })),
+        ['e1', 'e2'],
+        'the view',
+      )
+    },
+  },
+  {
     name: 'rewinding: rewound is not archived, and the log has it still',
     async run({ service, repository, clock }) {
       await createLog(service, 5)
