@@ -14,6 +14,7 @@ export {
 } from './jwt-auth.ts'
 export { HttpError } from './problem-response.ts'
 export { type LogEntry, logFaults, logRequests } from './request-log.ts'
+export type { Method, Route, RouteRequest } from './route.ts'
 export {
   createSessionApi,
   type RateLimit,

@@ -2,7 +2,7 @@
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const ALLOWED_HEADERS =
-  'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, If-Match, Last-Event-ID, X-Request-Id'
+  'Authorization, Content-Type, Accept, Prefer, Idempotency-Key, If-Match, Last-Event-ID, X-Request-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
 const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, WWW-Authenticate, Allow'
 /** Seconds that a browser may remember a preflight; Chromium's limit. */
 const PREFLIGHT_AGE = '7200'

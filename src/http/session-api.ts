@@ -43,6 +43,10 @@ export interface SessionApiOptions<Env = AnyEnv> {
     | { readonly pollInterval?: number | null; readonly duration?: number | null }
     | null
     | undefined
+  /**
+   * Further routes behind the same authentication, such as `mcpRoutes` of turnlog/mcp. Default none.
+   */
+  readonly routes?: readonly Route[] | null | undefined
   /** Hears of every request. Default: faults of the server go to the console. See `logRequests`. */
   readonly log?: ((entry: LogEntry) => void) | null | undefined
   /** The clock, in epoch milliseconds. Default `Date.now`. */
@@ -87,11 +91,14 @@ export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>):
     }
   }
   const now = options.now ?? Date.now
-  const routes = listRoutes({
-    pollInterval: options.follow?.pollInterval ?? 1000,
-    duration: options.follow?.duration ?? 300_000,
-    crossSessionSearch: options.crossSessionSearch === true,
-  })
+  const routes = [
+    ...listRoutes({
+      pollInterval: options.follow?.pollInterval ?? 1000,
+      duration: options.follow?.duration ?? 300_000,
+      crossSessionSearch: options.crossSessionSearch === true,
+    }),
+    ...(options.routes ?? []),
+  ]
   type ApiContext = Context<{ Bindings: Env & object }>
 
   /** Answers a request, whatever happens, with all headers that an answer has. */

@@ -16,6 +16,7 @@ const everywhere = [
   'turnlog/zod',
   'turnlog/ai-sdk',
   'turnlog/openai-agents',
+  'turnlog/mcp',
   'turnlog/testing',
 ]
 const projects = [
