@@ -22,6 +22,8 @@ export interface BrowserOptions {
    * `crypto.randomUUID`.
    */
   readonly origin?: string
+  /** Further flags of Chromium; default is none. */
+  readonly flags?: readonly string[]
 }
 
 export interface OpenBrowser extends AsyncDisposable {
@@ -35,13 +37,13 @@ export interface OpenBrowser extends AsyncDisposable {
 }
 
 export async function openBrowser(options: BrowserOptions): Promise<OpenBrowser> {
-  const { entry, profile, origin = 'http://turnlog.localhost' } = options
+  const { entry, profile, origin = 'http://turnlog.localhost', flags = [] } = options
   const { executablePath, args, env, source } = await findChromium()
   const site = await serveEntry(entry)
   const { host } = new URL(origin)
   const launchOptions = {
     executablePath,
-    args: [...args, `--host-resolver-rules=MAP ${host}:80 ${site.address}`],
+    args: [...args, ...flags, `--host-resolver-rules=MAP ${host}:80 ${site.address}`],
     headless: true,
     ...(env && { env }),
   }

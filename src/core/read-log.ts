@@ -331,7 +331,10 @@ async function* portionsOf(
       filter.excludeSynthetic ||
       filter.branch !== null)
   let done = 0
-  let size = Math.min(LARGEST_BATCH, Math.max(FIRST_BATCH, wanted))
+  // What is too new for the index is looked at at once: mostly it is searched in vain.
+  let size =
+    isIndexed && filter.foldedTerms.length > 0 ? LARGEST_BATCH : Math.max(FIRST_BATCH, wanted)
+  size = Math.min(LARGEST_BATCH, size)
   const slice = (start: number, end: number) =>
     backwards ? sliceRanges(ranges, total - end, total - start) : sliceRanges(ranges, start, end)
   // Without keywords the first events that are looked at often are the answer already.

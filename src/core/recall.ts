@@ -18,6 +18,9 @@ interface Hit {
   readonly event: EventView | null
 }
 
+/** How many events are read at a time: they may be of 8 MiB each. */
+const HITS_AT_A_TIME = 4
+
 /** Collects the matches of a recall in any order, and gives the page that was asked for. */
 export class RecallCollector {
   readonly filter: EventFilter
@@ -71,8 +74,7 @@ export class RecallCollector {
     this.#keepWanted()
     const events: RecalledEvent[] = []
     let units = 0
-    for (const { session, seq, event } of this.#hits.slice(this.#request.offset)) {
-      const found = event ?? (await this.#read(session, seq))
+    for await (const { session, found } of this.#readHits()) {
       if (found === null) continue
       units += unitsOf(found)
       if (events.length > 0 && units > ANSWER_UNITS) {
@@ -81,6 +83,18 @@ export class RecallCollector {
       events.push({ ...found, sessionId: session.id })
     }
     return { events, damage: this.damage, complete: true }
+  }
+
+  /** The events of the page, a few at a time. */
+  async *#readHits() {
+    for (let start = this.#request.offset; start < this.#hits.length; start += HITS_AT_A_TIME) {
+      const hits = this.#hits.slice(start, start + HITS_AT_A_TIME)
+      const reading = hits.map(({ session, seq, event }) => event ?? this.#read(session, seq))
+      const found = await Promise.all(reading)
+      for (const [index, { session }] of hits.entries()) {
+        yield { session, found: found[index] ?? null }
+      }
+    }
   }
 
   #push(hit: Hit): void {

@@ -119,6 +119,11 @@ export class BlockBuilder {
     return true
   }
 
+  /** How much is in it, by the measure of its limit. */
+  get units(): number {
+    return this.#units
+  }
+
   /** Whether nothing more fits for certain. */
   get isFull(): boolean {
     return this.#entries.length >= this.#limits.events || this.#units >= this.#limits.units

@@ -17,6 +17,13 @@ export function groupOf(block: number): number {
   return Math.floor(block / BLOCKS_PER_GROUP)
 }
 
+/** Whether the groups of these ascending numbers are all that there must be. */
+export function areWhole(groups: readonly number[], lastBlock: number | null): boolean {
+  const count = groups.length
+  const isGapless = count === 0 || (groups[0] === 0 && groups.at(-1) === count - 1)
+  return isGapless && (lastBlock === null || groupOf(lastBlock) < count)
+}
+
 /** What the directory knows of a block. */
 export interface DirectoryEntry {
   readonly block: number

@@ -28,12 +28,13 @@ export interface BlockSource {
   damaged(): void
 }
 
-/** How many groups, and how many blocks, are read at a time at most. */
-const MOST_GROUPS = 16
+/** How many groups are read after the first one, which often is enough. */
+const GROUPS_AT_ONCE = 64
+/** How many blocks are read at a time at most. */
 const MOST_BLOCKS = 16
 
 /**
- * The groups of a store's directory, few at first, then more at a time; `null` for those that are
+ * The groups of a store's directory, one at first, then many at a time; `null` for those that are
  * unreadable or missing (backwards, missing ones at the ends are not noticed).
  */
 export async function* directoryOf(
@@ -42,7 +43,7 @@ export async function* directoryOf(
 ): AsyncGenerator<readonly DirectoryEntry[] | null> {
   let from = backwards ? Number.MAX_SAFE_INTEGER : 0
   let expected = backwards ? null : 0
-  for (let count = 1; ; count = Math.min(MOST_GROUPS, count * 2)) {
+  for (let count = 1; ; count = GROUPS_AT_ONCE) {
     const groups = await source.readGroups(from, count, backwards)
     for (const { number, group } of groups) {
       if (expected !== null && number !== expected) {

@@ -22,6 +22,8 @@ export interface RecallSource {
 
 /** How many blocks are read at a time. */
 const BLOCKS_AT_A_TIME = 16
+/** How many unsealed ends are read at a time. */
+const TAILS_AT_A_TIME = 8
 
 /** See `SessionRepository.recallEvents`. */
 export async function recallBlocks(
@@ -48,19 +50,26 @@ export async function recallBlocks(
       source.blocks,
       batch.map(({ block }) => block),
     )
-    for (const content of blocks) {
-      if (content === null) return recallWithoutBlocks(request, source)
-      for (const { entry, certain } of matchBlock(content, collector.filter, () => true)) {
-        const session = await sessionOf(entry.session)
-        if (session === null) continue
-        if (certain) collector.addPlace(session, entry.seq, entry.timestamp)
-        else await collector.search(session, [entry.seq, entry.seq])
-      }
+    if (blocks.includes(null)) return recallWithoutBlocks(request, source)
+    const matches = blocks.flatMap((content) =>
+      content === null ? [] : matchBlock(content, collector.filter, () => true),
+    )
+    await Promise.all(matches.map(({ entry }) => sessionOf(entry.session)))
+    for (const { entry, certain } of matches) {
+      const session = await sessionOf(entry.session)
+      if (session === null) continue
+      if (certain) collector.addPlace(session, entry.seq, entry.timestamp)
+      else await collector.search(session, [entry.seq, entry.seq])
     }
   }
-  for (const tail of await source.tails()) {
-    const session = await sessionOf(tail.session)
-    if (session !== null) await collector.search(session, [tail.first, tail.last])
+  const tails = await source.tails()
+  for (let start = 0; start < tails.length; start += TAILS_AT_A_TIME) {
+    await Promise.all(
+      tails.slice(start, start + TAILS_AT_A_TIME).map(async (tail) => {
+        const session = await sessionOf(tail.session)
+        if (session !== null) await collector.search(session, [tail.first, tail.last])
+      }),
+    )
   }
   return collector.finish()
 }

@@ -52,8 +52,8 @@ export function countTails(tails: readonly Tail[]): number {
   return tails.reduce((sum, { first, last }) => sum + last - first + 1, 0)
 }
 
-/** How many events of a tail are read at a time: a block of large events holds no more. */
-export const TAIL_PORTION = 32
+/** How many events are read first. If they are large, a block holds no more. */
+const FIRST_PORTION = 32
 
 /** Makes one block of events that are offered in the order of their tails. */
 export class Sealing {
@@ -89,6 +89,14 @@ export class Sealing {
     this.#offered += last - first + 1
     this.#isFull ||= this.#builder.isFull || this.#offered >= this.#limits.events
     return !this.#isFull
+  }
+
+  /** How many events to read next: about as many as still fit. */
+  get nextPortion(): number {
+    if (this.#offered === 0) return Math.min(FIRST_PORTION, this.#limits.events)
+    const { units } = this.#builder
+    const fitting = Math.ceil((this.#limits.units - units) / Math.max(1, units / this.#offered))
+    return Math.max(1, Math.min(this.#limits.events - this.#offered, fitting))
   }
 
   /** What to write, once the block is full; until then `null`. */

@@ -66,8 +66,12 @@ export type TermSequences = readonly number[]
 export function sequencesOf(term: string): TermSequences {
   const code = (index: number) => (index < 0 ? 0 : term.charCodeAt(index) + 1)
   const hashes = new Set<number>()
-  for (let end = Math.min(term.length, 3); end <= term.length; end++) {
-    hashes.add(hashOf(code(end - 3), code(end - 2), code(end - 1)))
+  for (let end = 0; end < term.length; end++) {
+    const [first, second, third] = [code(end - 2), code(end - 1), code(end)]
+    // Shorter ones say no less: a sequence is often there by chance, and seldom all of them.
+    hashes.add(hashOf(0, 0, third))
+    if (end > 0) hashes.add(hashOf(0, second, third))
+    if (end > 1) hashes.add(hashOf(first, second, third))
   }
   return [...hashes]
 }

@@ -1,7 +1,7 @@
 /** The search structure as rows: blocks, the groups of their directory, and the tails. */
 
 import type { BlockLimits, StoredBlock } from '../../search/block.ts'
-import { encodeGroup, groupOf, type StoredGroup } from '../../search/directory.ts'
+import { areWhole, encodeGroup, groupOf, type StoredGroup } from '../../search/directory.ts'
 import type { BlockSource } from '../../search/log-index.ts'
 import {
   blocksToChange,
@@ -13,7 +13,6 @@ import {
   countLeft,
   countTails,
   Sealing,
-  TAIL_PORTION,
   type Tail,
   type Tails,
   withEntry,
@@ -110,21 +109,26 @@ export function sealBlock(database: SqlDatabase, limits: BlockLimits, isLong: bo
 
 /** Offers a tail to a block; `false` when the block is full. */
 function offer(database: SqlDatabase, sealing: Sealing, { session, first, last }: Tail): boolean {
-  for (let next = first; next <= last; next += TAIL_PORTION) {
-    const end = Math.min(last, next + TAIL_PORTION - 1)
+  for (let next = first; next <= last; ) {
+    const end = Math.min(last, next + sealing.nextPortion - 1)
     const records = readShortRange(database, session, [next, end])
     if (!sealing.add(session, records, [next, end])) return false
+    next = end + 1
   }
   return true
 }
 
 /** Takes texts out of every block. Damaged blocks hold nobody up: they go, and all is sealed anew. */
 export function removeFromBlocks(database: SqlDatabase, removal: Removal): void {
-  const groups = select<{ number: number }>(
+  const numbers = select<{ number: number }>(
     database,
     'SELECT number FROM turnlog_block_groups ORDER BY number',
-  )
-  for (const { number } of groups) {
+  ).map(({ number }) => number)
+  if (!areWhole(numbers, readLastNumber(database, 'turnlog_blocks'))) {
+    unsealAll(database)
+    return
+  }
+  for (const number of numbers) {
     const group = readGroup(database, number) as StoredGroup
     const change = planChange(database, group, removal)
     if (change === 'damaged') {

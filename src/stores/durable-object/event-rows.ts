@@ -184,7 +184,7 @@ export function readRanges(
   return records
 }
 
-/** The events of a range of at most a hundred; bodies of several parts, which are long, are `null`. */
+/** The events of a short range; bodies of several parts, which are long, are `null`. */
 export function readShortRange(
   database: SqlDatabase,
   session: number,

@@ -4,8 +4,8 @@ import { unwrap } from 'idb'
 
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { Damage } from '../../core/session-repository.ts'
-import { type BlockRecord, LONGEST_SEALED_BODY } from '../../search/block.ts'
-import { encodeGroup, groupOf, type StoredGroup } from '../../search/directory.ts'
+import { type BlockRecord, LONGEST_SEALED_BODY, type StoredBlock } from '../../search/block.ts'
+import { areWhole, encodeGroup, groupOf, type StoredGroup } from '../../search/directory.ts'
 import { type BlockSource, directoryOf } from '../../search/log-index.ts'
 import {
   blocksToChange,
@@ -18,7 +18,6 @@ import {
   countTails,
   Sealing,
   type SearchSettings,
-  TAIL_PORTION,
   type Tail,
   type Tails,
   withEntry,
@@ -27,7 +26,7 @@ import type { Look } from '../../search/sealing-demand.ts'
 import { readLongBody } from './event-rows.ts'
 import { rowsBetween } from './key-ranges.ts'
 import type { StoredBlockRecord, StoredHead } from './schema.ts'
-import { fromStoredEvent, hasLongBody } from './stored-records.ts'
+import { fromBlockRecord, fromStoredEvent, hasLongBody, toBlockRecord } from './stored-records.ts'
 import { put, type ReadTransaction, remove, type WriteTransaction } from './transactions.ts'
 
 /** How many tails are read at a time. */
@@ -58,7 +57,7 @@ export function createBlockSource(
 
     async readBlocks(numbers) {
       const records = await Promise.all(numbers.map((number) => blocks.get(number)))
-      return records.map((record) => record ?? null)
+      return records.map((record) => (record === undefined ? null : fromBlockRecord(record)))
     },
 
     async lastBlock() {
@@ -116,7 +115,9 @@ export async function sealBlock(
   if (sealed.block !== null) {
     const { stored, entryOf } = sealed.block
     // The number is drawn by the database and never again, so that numbers ascend with the log.
-    const number = await transaction.objectStore('blocks').add(stored as StoredBlockRecord)
+    const number = await transaction
+      .objectStore('blocks')
+      .add(toBlockRecord(stored) as StoredBlockRecord)
     const group = (await transaction.objectStore('groups').get(groupOf(number))) ?? null
     const changed = orDamaged(() => withEntry(group, entryOf(number)))
     if (changed === 'damaged') {
@@ -126,13 +127,15 @@ export async function sealBlock(
     put(transaction, 'groups', [{ number: groupOf(number), ...changed }])
   }
   const heads = transaction.objectStore('heads')
-  for (const { session, last } of tails.tails) {
-    const next = sealed.firsts.get(session)
-    const head = next === undefined ? undefined : await heads.get(session)
-    if (next === undefined || head === undefined) continue
-    put(transaction, 'heads', [{ ...head, sealedSeq: next - 1 }])
-    if (next > last) remove(transaction, 'tails', session)
-  }
+  await Promise.all(
+    tails.tails.map(async ({ session, last }) => {
+      const next = sealed.firsts.get(session)
+      const head = next === undefined ? undefined : await heads.get(session)
+      if (next === undefined || head === undefined) return
+      put(transaction, 'heads', [{ ...head, sealedSeq: next - 1 }])
+      if (next > last) remove(transaction, 'tails', session)
+    }),
+  )
   return { isSealed: true, left: countLeft(tails, sealed) }
 }
 
@@ -142,8 +145,8 @@ async function offer(
   sealing: Sealing,
   { session, first, last }: Tail,
 ): Promise<boolean> {
-  for (let next = first; next <= last; next += TAIL_PORTION) {
-    const range: SeqRange = [next, Math.min(last, next + TAIL_PORTION - 1)]
+  for (let next = first; next <= last; ) {
+    const range: SeqRange = [next, Math.min(last, next + sealing.nextPortion - 1)]
     const rows = await transaction.objectStore('events').getAll(rowsBetween(session, range))
     const records = await Promise.all(
       rows.map(async (row): Promise<BlockRecord | Damage> => {
@@ -153,6 +156,7 @@ async function offer(
       }),
     )
     if (!sealing.add(session, records, range)) return false
+    next = range[1] + 1
   }
   return true
 }
@@ -177,14 +181,17 @@ export async function removeFromBlocks(
   removal: Removal,
 ): Promise<void> {
   const groups = transaction.objectStore('groups')
-  for (const number of await groups.getAllKeys()) {
+  const numbers = await groups.getAllKeys()
+  const lastBlock = await createBlockSource(transaction).lastBlock()
+  if (!areWhole(numbers, lastBlock)) return unsealAll(transaction)
+  for (const number of numbers) {
     const group = await groups.get(number)
     const change = group === undefined ? 'damaged' : await planChange(transaction, group, removal)
     if (change === 'damaged') return unsealAll(transaction)
     if (change === null) continue
     for (const [block, stored] of change.blocks) {
       if (stored === null) remove(transaction, 'blocks', block)
-      else put(transaction, 'blocks', [{ number: block, ...stored }])
+      else put(transaction, 'blocks', [{ number: block, ...toBlockRecord(stored) }])
     }
     put(transaction, 'groups', [{ number, ...change.group }])
   }
@@ -195,12 +202,12 @@ async function planChange(
   group: StoredGroup,
   removal: Removal,
 ): Promise<ChangedGroup | null | 'damaged'> {
-  const read = new Map<number, StoredBlockRecord>()
+  const read = new Map<number, StoredBlock>()
   const numbers = orDamaged(() => blocksToChange(group, removal))
   if (numbers === 'damaged') return numbers
   for (const number of numbers) {
     const block = await transaction.objectStore('blocks').get(number)
-    if (block !== undefined) read.set(number, block)
+    if (block !== undefined) read.set(number, fromBlockRecord(block))
   }
   return orDamaged(() => changeGroup(group, removal, read))
 }

@@ -86,7 +86,8 @@ export interface StoredTail {
 export interface StoredBlockRecord {
   readonly number: number
   readonly entries: string
-  readonly text: string
+  /** UTF-8 where that is shorter: one character beyond Latin-1 makes every character of a string two bytes. */
+  readonly text: string | Uint8Array
 }
 
 /** A group of the search's directory; see `StoredGroup` of the search. */

@@ -3,7 +3,14 @@
 import type { MessageType } from '../../core/message.ts'
 import { listTime } from '../../core/session-record.ts'
 import type { Damage, EventRecord, SessionRecord } from '../../core/session-repository.ts'
-import type { StoredBody, StoredEvent, StoredHead, StoredSession } from './schema.ts'
+import type { StoredBlock } from '../../search/block.ts'
+import type {
+  StoredBlockRecord,
+  StoredBody,
+  StoredEvent,
+  StoredHead,
+  StoredSession,
+} from './schema.ts'
 
 /**
  * A longer body, in UTF-16 units, is kept in `bodies`. So a few hundred events can be read at once
@@ -98,6 +105,18 @@ export function toStoredEvent(
     },
     body: isLong ? { session, seq, body } : null,
   }
+}
+
+/** The record of a block, but for its number. */
+export function toBlockRecord({ entries, text }: StoredBlock): Omit<StoredBlockRecord, 'number'> {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is Latin-1 itself
+  if (/^[\x00-\xff]*$/.test(text)) return { entries, text }
+  const bytes = new TextEncoder().encode(text)
+  return { entries, text: bytes.length < 2 * text.length ? bytes : text }
+}
+
+export function fromBlockRecord({ entries, text }: StoredBlockRecord): StoredBlock {
+  return { entries, text: typeof text === 'string' ? text : new TextDecoder().decode(text) }
 }
 
 /** Whether the body is in `bodies`. */
