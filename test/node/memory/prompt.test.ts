@@ -21,25 +21,28 @@ const assistant = (content: string) => says('assistant', content)
 /** Halves of tool exchanges in a prompt, found by walking it once. */
 function findHalves(messages: readonly Message[]): readonly string[] {
   const problems: string[] = []
-  const open: { readonly id: string; approved: boolean }[] = []
-  const asked = new Map<string, string>()
-  for (const { content } of messages) {
-    if (typeof content === 'string') continue
-    if (content.length === 0) problems.push('an empty message')
-    for (const part of content) {
+  interface Call {
+    readonly id: string
+    approved: boolean
+  }
+  const open: Call[] = []
+  const asked = new Map<string, Call | undefined>()
+  for (const message of messages) {
+    if (message.content.length === 0) problems.push('an empty message')
+    for (const part of parts(message)) {
       const { type, toolCallId = '', approvalId = '' } = part as Record<string, string>
+      const call = open.findLast(({ id }) => id === toolCallId)
       if (type === 'tool-call') open.push({ id: toolCallId, approved: false })
       if (type === 'tool-result') {
-        const index = open.findLastIndex(({ id }) => id === toolCallId)
-        if (index < 0) problems.push(`a result of ${toolCallId} without a call`)
-        else open.splice(index, 1)
+        if (call === undefined) problems.push(`a result of ${toolCallId} without a call`)
+        else open.splice(open.lastIndexOf(call), 1)
       }
-      if (type === 'tool-approval-request') asked.set(approvalId, toolCallId)
+      if (type === 'tool-approval-request') asked.set(approvalId, call)
       if (type === 'tool-approval-response') {
-        const call = open.findLast(({ id }) => id === asked.get(approvalId))
+        const approved = asked.get(approvalId)
+        if (approved !== undefined) approved.approved = true
         if (!asked.delete(approvalId))
           problems.push(`an answer to ${approvalId}, which nobody asked`)
-        if (call !== undefined) call.approved = true
       }
     }
   }
