@@ -59,7 +59,15 @@ async function followSession(request: RouteRequest, options: ChangeOptions): Pro
         }
         if (change.type === 'deleted') stream.end()
       },
-      { afterSeq: seq, pollInterval: options.pollInterval, onError: report },
+      {
+        afterSeq: seq,
+        pollInterval: options.pollInterval,
+        // Who follows comes back and goes on where this stream stopped, instead of waiting for nothing.
+        onError: (error) => {
+          report(error)
+          stream.end()
+        },
+      },
     )
     stream.onEnd(unsubscribe)
   } catch (error) {

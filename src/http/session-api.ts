@@ -37,7 +37,7 @@ export interface SessionApiOptions<Env = AnyEnv> {
   /**
    * How a session is followed live: milliseconds between looks at the store (default 1,000) and until
    * a stream ends (default 300,000); callers come back by themselves. A look is a call to the session
-   * object, of which a request to a Worker may make 1,000.
+   * object, a subrequest, of which the platform allows a request only so many.
    */
   readonly follow?:
     | { readonly pollInterval?: number | null; readonly duration?: number | null }

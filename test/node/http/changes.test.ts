@@ -1,6 +1,6 @@
 // Following a session over HTTP: server-sent events that go on where they stopped, and the client's
 // subscriptions over them.
-import type { SessionChange } from 'turnlog'
+import { createSessionService, type SessionChange, SessionError } from 'turnlog'
 import { createHttpSessionService } from 'turnlog/client'
 import { afterEach, describe, expect, test } from 'vitest'
 import { openEventStream } from '../../../src/http/event-stream.ts'
@@ -166,6 +166,30 @@ describe('the stream', () => {
     const ended = stream.rest()
     await append('a')
     expect((await ended).map(({ event }) => event)).toEqual(['ready', 'appended'])
+  })
+
+  test('ends when the store fails, so that callers come back', async () => {
+    const { api } = await apiWithSession()
+    const service = api.serviceOf('ana')
+    let fails = false
+    const broken = testApi({
+      follow: { pollInterval: 5 },
+      sessions: () => {
+        const repository = {
+          ...service.repository,
+          findSession: async (...args: Parameters<typeof service.repository.findSession>) => {
+            if (fails) throw new SessionError('STORAGE_FAILED', 'the disk is gone')
+            return service.repository.findSession(...args)
+          },
+        }
+        return createSessionService(repository, { defaultUserId: 'ana' })
+      },
+    })
+    const stream = await open(broken)
+    await stream.next()
+    fails = true
+    expect(await stream.rest()).toEqual([])
+    expect(broken.log.at(-1)).toMatchObject({ level: 'error', code: 'STORAGE_FAILED' })
   })
 
   test('ends when nobody reads, and gives what waits', async () => {

@@ -261,6 +261,18 @@ describe('tries', () => {
     expect(count).toBe(2)
   })
 
+  test('that wait for a token, or for a fetch that heeds no signal, are given up as well', async () => {
+    const api = testApi()
+    const never = () => new Promise<never>(() => {})
+    for (const options of [{ getToken: never }, { fetch: never }]) {
+      const client = clientOf(api, { ...options, timeout: 20, attempts: 2 })
+      await expect(client.findById('s')).rejects.toMatchObject({
+        code: 'STORAGE_UNAVAILABLE',
+        details: { attempts: 2 },
+      })
+    }
+  })
+
   test('of a request that is under way end with the signal', async () => {
     const api = testApi()
     const controller = new AbortController()
@@ -276,6 +288,25 @@ describe('tries', () => {
       code: 'STORAGE_UNAVAILABLE',
       message: 'the call was aborted',
     })
+  })
+})
+
+describe('bad options', () => {
+  test.each([
+    ['baseUrl', { baseUrl: undefined }],
+    ['baseUrl', { baseUrl: 5 }],
+    ['fetch', { fetch: 'fetch' }],
+    ['getToken', { getToken: 'token' }],
+    ['attempts', { attempts: Number.NaN }],
+    ['attempts', { attempts: 0 }],
+    ['retryDelay', { retryDelay: -1 }],
+    ['timeout', { timeout: Number.POSITIVE_INFINITY }],
+    ['timeout', { timeout: 2 ** 31 }],
+    ['signal', { signal: {} }],
+  ])('%s is refused (%#)', (field, options) => {
+    expect(() => clientOf(testApi(), options as never)).toThrowError(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', details: { field } }),
+    )
   })
 })
 
