@@ -18,7 +18,7 @@ import { durableObjectSessions } from './durable-object-sessions.ts'
 import type { SessionStore } from './session-store.ts'
 
 /** What wrangler.toml and the secrets bind. */
-interface Bindings {
+export interface DeploymentBindings {
   readonly SESSIONS: DurableObjectNamespace<SessionStore>
   /** Cloudflare's rate limiting, when it is bound. */
   readonly RATE_LIMITER?: {
@@ -40,14 +40,14 @@ interface Bindings {
   readonly DEVELOPMENT_USER?: string
 }
 
-const settings = env as unknown as Bindings
+const settings = env as unknown as DeploymentBindings
 
 /** Seconds after which Cloudflare's rate limiting counts anew. */
 const RATE_PERIOD = 10
 
 /** The Worker, with further routes if there are any. */
-export function createDeployment(routes: readonly Route[] = []): SessionApi<Bindings> {
-  return createSessionApi<Bindings>({
+export function createDeployment(routes: readonly Route[] = []): SessionApi<DeploymentBindings> {
+  return createSessionApi<DeploymentBindings>({
     authenticate: chooseAuthentication(settings),
     sessions: ({ SESSIONS }, userId) => durableObjectSessions(SESSIONS, userId),
     crossSessionSearch: offersCrossSessionSearch(),
@@ -66,7 +66,7 @@ export function offersCrossSessionSearch(): boolean {
 }
 
 /** Nothing set up means that nobody gets in. */
-function chooseAuthentication(given: Bindings): Authenticate<unknown> | null {
+function chooseAuthentication(given: DeploymentBindings): Authenticate<unknown> | null {
   const claims = { issuer: given.JWT_ISSUER || null, audience: given.JWT_AUDIENCE || null }
   if (given.JWT_SECRET) return jwtAuth({ secret: given.JWT_SECRET, ...claims })
   if (given.JWKS_URI) return jwtAuth({ jwksUri: given.JWKS_URI, ...claims })
