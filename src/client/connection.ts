@@ -1,6 +1,14 @@
 /** Requests to the API: authenticated, bounded in time, and made again when their answer got lost. */
 
-import { isSessionError, SessionError } from '../core/errors.ts'
+import {
+  readDelay,
+  readInteger,
+  readOptionalFunction,
+  readOptions,
+  readSignal,
+} from '../core/arguments.ts'
+import { describeValue, invalidArgument, isSessionError, SessionError } from '../core/errors.ts'
+import { untilAborted } from '../core/until-aborted.ts'
 import { type HttpErrorCode, type Problem, STATUS_OF } from '../wire/problem.ts'
 
 /** What `getToken` is told. */
@@ -70,22 +78,29 @@ const HTTP_CODES: readonly string[] = [
   'INTERNAL',
 ] satisfies HttpErrorCode[]
 
-export function connect(options: ConnectionOptions): Connection {
-  const base = String(options.baseUrl).replace(/\/+$/, '')
-  const send = options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init))
-  const attempts = options.attempts ?? 5
-  const timeout = options.timeout ?? 60_000
+/** @throws SessionError `INVALID_ARGUMENT` */
+export function connect(given: ConnectionOptions): Connection {
+  const options = readOptions(given)
+  const base = readBaseUrl(options.baseUrl)
+  const send =
+    readOptionalFunction(options.fetch, 'fetch') ??
+    ((url: string, init: RequestInit) => fetch(url, init))
+  const getToken = readOptionalFunction(options.getToken, 'getToken')
+  const attempts = readInteger(options.attempts, 'attempts', { least: 1, fallback: 5 })
+  const retryDelay = readInteger(options.retryDelay, 'retryDelay', { least: 0, fallback: 200 })
+  const timeout = readDelay(options.timeout, 'timeout', 60_000)
+  const ending = readSignal(options.signal)
   const closing = new AbortController()
   let isClosed = false
 
   const checkOpen = () => {
     if (isClosed) throw new SessionError('CLOSED', 'the store is closed')
-    if (options.signal?.aborted) throw aborted(options.signal)
+    if (ending.aborted) throw aborted(ending)
   }
 
   const tokenFor = async (rejected: string | null): Promise<string | null> => {
     try {
-      return (await options.getToken?.({ rejected })) ?? null
+      return (await getToken?.({ rejected })) ?? null
     } catch (cause) {
       throw isSessionError(cause)
         ? cause
@@ -121,23 +136,26 @@ export function connect(options: ConnectionOptions): Connection {
   /** One try within its time; what it throws is worth another one. */
   const attempt = async (call: Call, body: string | null): Promise<Attempt> => {
     const controller = new AbortController()
+    const { signal } = controller
     const abort = () => controller.abort()
     const timer = setTimeout(abort, timeout)
-    options.signal?.addEventListener('abort', abort)
+    ending.addEventListener('abort', abort)
     try {
-      const response = await request(call, body, controller.signal)
-      const text = await response.text()
-      return readAnswer(response, text)
+      // The token's maker knows no signal, and a fetch of the application's own may not heed it.
+      return await untilAborted(signal, async () => {
+        const response = await request(call, body, signal)
+        return readAnswer(response, await response.text())
+      })
     } finally {
       clearTimeout(timer)
-      options.signal?.removeEventListener('abort', abort)
+      ending.removeEventListener('abort', abort)
     }
   }
 
   return {
     async call<T>(call: Call): Promise<T> {
       const body = call.body === undefined ? null : JSON.stringify(call.body)
-      let delay = options.retryDelay ?? 200
+      let delay = retryDelay
       for (let made = 1; ; made++) {
         checkOpen()
         let failed: Attempt
@@ -153,14 +171,14 @@ export function connect(options: ConnectionOptions): Connection {
           throw failed.error
         }
         const wait = Math.max(delay * (1 - Math.random() / 2), failed.retryAfter)
-        await pause(wait, [options.signal, closing.signal])
+        await pause(wait, [ending, closing.signal])
         delay = Math.min(delay * 2, MAX_DELAY)
       }
     },
 
     async open(call, signal) {
       checkOpen()
-      return request(call, null, signal)
+      return untilAborted(signal, () => request(call, null, signal))
     },
 
     close() {
@@ -168,6 +186,11 @@ export function connect(options: ConnectionOptions): Connection {
       closing.abort()
     },
   }
+}
+
+function readBaseUrl(value: unknown): string {
+  if (typeof value === 'string' || value instanceof URL) return String(value).replace(/\/+$/, '')
+  throw invalidArgument('baseUrl', `must be a text or a URL, not ${describeValue(value)}`)
 }
 
 type Attempt =
@@ -241,17 +264,14 @@ function aborted(signal: AbortSignal): SessionError {
 }
 
 /** Waits, or until one of the signals ends it. */
-function pause(
-  milliseconds: number,
-  signals: readonly (AbortSignal | null | undefined)[],
-): Promise<void> {
+function pause(milliseconds: number, signals: readonly AbortSignal[]): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
       clearTimeout(timer)
-      for (const signal of signals) signal?.removeEventListener('abort', end)
+      for (const signal of signals) signal.removeEventListener('abort', end)
       resolve()
     }
     const timer = setTimeout(end, milliseconds)
-    for (const signal of signals) signal?.addEventListener('abort', end)
+    for (const signal of signals) signal.addEventListener('abort', end)
   })
 }

@@ -1,5 +1,6 @@
 /** Sessions on a server, as the same `SessionService` as everywhere. */
 
+import { isGiven, readDelay, readOptions } from '../core/arguments.ts'
 import { createSessionService } from '../core/create-session-service.ts'
 import { checkInstant } from '../core/instant.ts'
 import type { Message } from '../core/message.ts'
@@ -45,12 +46,11 @@ export function createHttpSessionService<M extends Message = Message>(
   const withUser = async <O extends { readonly userId?: string | null | undefined }>(
     given: O | null | undefined,
   ): Promise<O | null | undefined> => {
-    const isNamed = given?.userId !== undefined && given.userId !== null
-    // What is no object is for the service to refuse.
-    if (isNamed || (typeof given !== 'object' && given !== undefined)) return given
+    const options = readOptions(given)
+    if (isGiven(options.userId)) return given
     known ??= (await connection.call<{ readonly userId: string }>({ method: 'GET', path: '/user' }))
       .userId
-    return { ...given, userId: known } as O
+    return { ...options, userId: known } as O
   }
 
   return {
@@ -61,15 +61,15 @@ export function createHttpSessionService<M extends Message = Message>(
     recallEvents: async (filter, given) => service.recallEvents(filter, await withUser(given)),
     importSession: async (input, given) => service.importSession(input, await withUser(given)),
     deleteExpiredSessions: async (given) => {
-      const before = given?.before
+      const { before } = readOptions(given)
       // Without an instant it is the server's clock that says what has expired.
-      if (before === undefined || before === null) return deleteExpired(connection, null)
+      if (!isGiven(before)) return deleteExpired(connection, null)
       return deleteExpired(connection, checkInstant(before, 'before'))
     },
-    subscribe: (sessionId, listener, given) =>
-      service.subscribe(sessionId, listener, {
-        ...given,
-        pollInterval: given?.pollInterval ?? POLL_INTERVAL,
-      }),
+    subscribe: async (sessionId, listener, given) => {
+      const options = readOptions(given)
+      const pollInterval = readDelay(options.pollInterval, 'pollInterval', POLL_INTERVAL)
+      return service.subscribe(sessionId, listener, { ...options, pollInterval })
+    },
   }
 }

@@ -86,7 +86,11 @@ export async function compact(
     // Copies of the list: whoever sorts it must not change what is safe.
     const proposal = await untilAborted(signal, async () => strategy([...view], { signal }))
     if (proposal === null || proposal === undefined) return null
-    const summaries = await prepareSummaries(proposal, { sessionId, generateId, now: now() })
+    const summaries = await prepareSummaries(proposal, {
+      sessionId,
+      generateId: () => untilAborted(signal, async () => generateId()),
+      now: now(),
+    })
     const kept = new Set(keepSafely(view, readKeep(proposal)))
     const archived = view.filter((event) => !kept.has(event))
     const costs = await estimateEvents(archived, (text) =>

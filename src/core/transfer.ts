@@ -165,58 +165,59 @@ export async function parseSession(input: TextInput): Promise<ParsedSession> {
   let seq = 0
   let boundaries = 0
   let ended = false
-  let number = 0
   let sum: number | null = FIRST_SUM
+  const parseLine = (content: string) => {
+    const check = CHECK.exec(content)
+    const unchecked = check === null ? content : `${content.slice(0, check.index)}}`
+    if (session === null && check === null) sum = null
+    expect((check === null) === (sum === null), 'differs from the first in having a check')
+    if (check !== null && sum !== null) {
+      sum = addToSum(sum, unchecked)
+      expect(formatSum(sum) === check[1], 'is damaged, or a line before it is missing')
+    }
+    const record = readObject(JSON.parse(unchecked), 'it')
+    expect(!ended, 'comes after the end')
+    if (record['type'] === 'session') {
+      expect(session === null, 'is a second session')
+      session = parseHead(record)
+    } else if (record['type'] === 'event') {
+      expect(session !== null, 'comes before the session')
+      const event = parseEvent(record)
+      seq++
+      expect(record['seq'] === seq, `has seq ${String(record['seq'])} in place of ${seq}`)
+      expect(!ids.has(event.record.id), `repeats the id "${event.record.id}"`)
+      ids.add(event.record.id)
+      pending.push(event)
+    } else if (record['type'] === 'boundary') {
+      const boundary = parseBoundary(record)
+      const before = pending.length - boundary.appended
+      expect(session !== null && boundary.position === seq, 'is a boundary at another place')
+      expect(before >= 0, 'is a boundary with more events than there are')
+      boundaries++
+      steps.push({ events: pending.slice(0, before), boundary: null })
+      steps.push({ events: pending.slice(before), boundary })
+      pending = []
+    } else {
+      expect(record['type'] === 'end', 'is of an unknown type')
+      expect(record['events'] === seq, `counts ${String(record['events'])} events, not ${seq}`)
+      expect(record['boundaries'] === boundaries, 'counts the boundaries otherwise')
+      ended = true
+    }
+  }
+  let line = 1
   try {
     for await (const text of linesOf(input)) {
-      number++
       const content = text.trim()
-      if (content === '') continue
-      const check = CHECK.exec(content)
-      const unchecked = check === null ? content : `${content.slice(0, check.index)}}`
-      if (session === null && check === null) sum = null
-      expect((check === null) === (sum === null), 'differs from the first in having a check')
-      if (check !== null && sum !== null) {
-        sum = addToSum(sum, unchecked)
-        expect(formatSum(sum) === check[1], 'is damaged, or a line before it is missing')
-      }
-      const record = readObject(JSON.parse(unchecked), 'it')
-      expect(!ended, 'comes after the end')
-      if (record['type'] === 'session') {
-        expect(session === null, 'is a second session')
-        session = parseHead(record)
-      } else if (record['type'] === 'event') {
-        expect(session !== null, 'comes before the session')
-        const event = parseEvent(record)
-        seq++
-        expect(record['seq'] === seq, `has seq ${String(record['seq'])} in place of ${seq}`)
-        expect(!ids.has(event.record.id), `repeats the id "${event.record.id}"`)
-        ids.add(event.record.id)
-        pending.push(event)
-      } else if (record['type'] === 'boundary') {
-        const boundary = parseBoundary(record)
-        const before = pending.length - boundary.appended
-        expect(session !== null && boundary.position === seq, 'is a boundary at another place')
-        expect(before >= 0, 'is a boundary with more events than there are')
-        boundaries++
-        steps.push({ events: pending.slice(0, before), boundary: null })
-        steps.push({ events: pending.slice(before), boundary })
-        pending = []
-      } else {
-        expect(record['type'] === 'end', 'is of an unknown type')
-        expect(record['events'] === seq, `counts ${String(record['events'])} events, not ${seq}`)
-        expect(record['boundaries'] === boundaries, 'counts the boundaries otherwise')
-        ended = true
-      }
+      if (content !== '') parseLine(content)
+      line++
     }
-    number++
     expect(session !== null && ended, 'is missing: the file breaks off')
     steps.push({ events: pending, boundary: null })
   } catch (error) {
     throw new SessionError(
       'INVALID_IMPORT',
-      `line ${number} ${error instanceof SessionError ? error.message : `is not readable: ${String(error)}`}`,
-      { cause: error, details: { line: number } },
+      `line ${line} ${error instanceof SessionError ? error.message : `is not readable: ${String(error)}`}`,
+      { cause: error, details: { line } },
     )
   }
   return { session: session as Omit<SessionRecord, 'number'>, steps }
@@ -263,9 +264,7 @@ function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   checkId(userId, 'userId')
   expect(isTime(createdAt) && (expiresAt === null || isTime(expiresAt)), 'has no valid times')
   expect(slidingTimeToLive === null || isTime(slidingTimeToLive), 'has no valid lifetime')
-  for (const key of Object.keys(record)) {
-    expect(HEAD_KEYS.includes(key), `has the unknown field "${key}"`)
-  }
+  checkKeys(record, HEAD_KEYS)
   return {
     id,
     userId,
@@ -281,6 +280,26 @@ function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   }
 }
 
+const EVENT_KEYS = ['type', 'seq', 'id', 'timestamp', 'branch', 'synthetic', 'message', 'metadata']
+
+const BOUNDARY_KEYS = [
+  'type',
+  'id',
+  'position',
+  'summaries',
+  'kept',
+  'rewound',
+  'appended',
+  'createdAt',
+]
+
+/** What this version does not know would be lost. */
+function checkKeys(record: JsonObject, known: readonly string[]): void {
+  for (const key of Object.keys(record)) {
+    expect(known.includes(key), `has the unknown field "${key}"`)
+  }
+}
+
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && toEpochMilliseconds(value) === value
 }
@@ -288,6 +307,7 @@ function isTime(value: unknown): value is number {
 function parseEvent(record: JsonObject): PreparedEvent {
   const { id, timestamp, branch, synthetic, message, metadata } = record as JsonObject & EventInput
   expect(typeof id === 'string' && isTime(timestamp), 'lacks an id or a timestamp')
+  checkKeys(record, EVENT_KEYS)
   return prepareEvent(
     { message, metadata, branch, synthetic, timestamp },
     { sessionId: '', id, now: 0, path: 'event' },
@@ -297,6 +317,7 @@ function parseEvent(record: JsonObject): PreparedEvent {
 function parseBoundary(record: JsonObject): Boundary {
   const { id, position, summaries, kept, rewound, appended, createdAt } = record
   expect(typeof id === 'string' && isTime(createdAt), 'lacks an id or a time')
+  checkKeys(record, BOUNDARY_KEYS)
   expect(Number.isSafeInteger(position) && (position as number) >= 0, 'has no valid position')
   expect(Number.isSafeInteger(appended) && (appended as number) >= 0, 'has no valid count')
   const isSeq = (seq: unknown) =>

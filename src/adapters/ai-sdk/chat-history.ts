@@ -4,6 +4,7 @@ import type { ModelMessage, UIMessage } from 'ai'
 import { invalidArgument, isSessionError, SessionError } from '../../core/errors.ts'
 import { checkId } from '../../core/identifiers.ts'
 import { isSameJson, toStoredObject } from '../../core/json.ts'
+import { type RewindTarget, readTarget } from '../../core/rewind.ts'
 import type { SessionEvent, TimeToLive } from '../../core/session.ts'
 import type { SessionService } from '../../core/session-service.ts'
 import { type ChatCursor, eventsAfter, readCursor, readPage } from './chat-page.ts'
@@ -52,10 +53,8 @@ export interface ChatRequest<UI extends UIMessage = UIMessage> {
   readonly messages: readonly UI[]
 }
 
-/** The first message that is taken out of the view, or the last one that stays. */
-export type ChatRewindTarget =
-  | { readonly before: string; readonly after?: undefined }
-  | { readonly after: string; readonly before?: undefined }
+/** By the id of the first message that is taken out of the view, or of the last one that stays. */
+export type ChatRewindTarget = RewindTarget
 
 /** The chats of a service, by session id. */
 export interface ChatHistory<UI extends UIMessage = UIMessage> {
@@ -275,8 +274,7 @@ export function createChatHistory<UI extends UIMessage = UIMessage>(
   }
 
   const rewind = async (sessionId: string, target: ChatRewindTarget) => {
-    const { before, after } = target ?? {}
-    const messageId = checkId(before ?? after, before === undefined ? 'after' : 'before')
+    const { id: messageId, stays } = readTarget(target)
     const { group } = await findMessage(sessionId, messageId)
     const [first] = group?.events ?? []
     if (group === null || first === undefined) {
@@ -286,7 +284,7 @@ export function createChatHistory<UI extends UIMessage = UIMessage>(
         { details: { sessionId, messageId } },
       )
     }
-    if (before !== undefined) return service.rewind(sessionId, { before: first.id })
+    if (!stays) return service.rewind(sessionId, { before: first.id })
     const next = await nextMessage(sessionId, group)
     return next === null ? 0 : service.rewind(sessionId, { before: next.id })
   }

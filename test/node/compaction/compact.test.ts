@@ -329,6 +329,23 @@ describe('while events arrive', () => {
     expect(next.status).toBe('compacted')
   })
 
+  test('an abort ends the waiting for the id of a summary as well', async () => {
+    const started = deferred<void>()
+    const { repository } = await sessionOf(turns(4))
+    const service = createSessionService(repository, {
+      generateId: () => {
+        started.resolve()
+        return deferred<string>().promise
+      },
+    })
+    const controller = new AbortController()
+    const { signal } = controller
+    const result = service.compact('s', { trigger: always, strategy: summarise(() => 'S'), signal })
+    await started.promise
+    controller.abort(new Error('enough'))
+    expect(await result).toMatchObject({ status: 'failed', error: new Error('enough') })
+  })
+
   test('a summary that comes after the abort is thrown away', async () => {
     const service = await sessionOf(turns(4))
     const controller = new AbortController()

@@ -263,7 +263,7 @@ describe('tries', () => {
 
   test('that wait for a token, or for a fetch that heeds no signal, are given up as well', async () => {
     const api = testApi()
-    const never = () => new Promise<never>(() => {})
+    const never = () => Promise.withResolvers<never>().promise
     for (const options of [{ getToken: never }, { fetch: never }]) {
       const client = clientOf(api, { ...options, timeout: 20, attempts: 2 })
       await expect(client.findById('s')).rejects.toMatchObject({

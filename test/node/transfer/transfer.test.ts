@@ -410,6 +410,10 @@ describe('a file with a fault changes nothing and names the line', () => {
       (line) => ({ ...line, rewound: [[5, 4]] }),
     ],
     ['a boundary with a summary twice', 'boundary', (line) => ({ ...line, summaries: [7, 7] })],
+    ['an event with an unknown field', 'event', (line) => ({ ...line, mood: 'good' })],
+    ['a boundary with an unknown field', 'boundary', (line) => ({ ...line, reason: 'full' })],
+    ['a session with a blank id', 'session', (line) => ({ ...line, id: ' ' })],
+    ['a session of nobody', 'session', (line) => ({ ...line, userId: '' })],
     ['a boundary without a time', 'boundary', (line) => ({ ...line, createdAt: -1e99 })],
     ['an end that counts otherwise', 'end', (line) => ({ ...line, boundaries: 0 })],
     ['a line of another kind', 'event', (line) => ({ ...line, type: 'thought' })],
@@ -432,9 +436,26 @@ describe('a file with a fault changes nothing and names the line', () => {
       expect((await failedImport(text)).code).toBe('INVALID_IMPORT')
     }
     const service = newService()
-    for (const input of [[new Uint8Array([1])], 5, null]) {
+    for (const input of [5, null, {}]) {
       await expect(service.importSession(input as never)).rejects.toMatchObject({
-        code: expect.stringMatching(/^INVALID_(IMPORT|ARGUMENT)$/),
+        code: 'INVALID_ARGUMENT',
+        details: { field: 'input' },
+      })
+    }
+    const cutOff = {
+      *[Symbol.iterator]() {
+        yield '\n'
+        throw new Error('the connection broke')
+      },
+    }
+    for (const [input, line] of [
+      [[new Uint8Array([1])], 1],
+      [['\n', new Uint8Array([1])], 2],
+      [cutOff, 2],
+    ]) {
+      await expect(service.importSession(input as never)).rejects.toMatchObject({
+        code: 'INVALID_IMPORT',
+        details: { line },
       })
     }
   })
