@@ -1,14 +1,14 @@
 // Builds and serves examples/browser-chat together with the local Worker, on one origin: the page at `/`,
 // the Worker's API below `/api`. What `npm start` and the tests of the application run.
-import { createReadStream, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import {
   createServer,
   type IncomingMessage,
   type ServerResponse,
   request as sendRequest,
 } from 'node:http'
-import { extname, join, normalize, sep } from 'node:path'
-import { build } from 'vite'
+import { extname, join } from 'node:path'
+import { build, type InlineConfig } from 'vite'
 import { listEntries, root } from './entries.ts'
 import { type LocalWorker, startWorker } from './local-worker.ts'
 
@@ -25,18 +25,24 @@ export interface ChatApplicationOptions {
 
 export interface ChatApplication extends AsyncDisposable {
   readonly url: URL
+  /** What is served, by path. */
+  readonly files: ReadonlyMap<string, Uint8Array>
   close(): Promise<void>
 }
 
 /** Who everybody on this machine is to the local Worker. */
 export const DEVELOPMENT_USER = 'developer'
 
-/** Bundles the page against the source of turnlog; gives the folder. */
-export async function buildChatApplication(): Promise<string> {
-  await build({
+/**
+ * Bundles the page against the source of turnlog; gives its files by their paths. In memory: two that run
+ * at the same time do not share a folder.
+ */
+export async function buildChatApplication(): Promise<ReadonlyMap<string, Uint8Array>> {
+  const built = await buildForProduction({
     root: application,
     configFile: join(application, 'vite.config.ts'),
     logLevel: 'error',
+    build: { write: false },
     resolve: {
       alias: listEntries().map(({ specifier, source }) => ({
         find: new RegExp(`^${specifier}$`),
@@ -44,19 +50,40 @@ export async function buildChatApplication(): Promise<string> {
       })),
     },
   })
-  return join(application, 'dist')
+  if (!('output' in built)) throw new Error('Vite has built something else than one page')
+  const files = new Map<string, Uint8Array>()
+  for (const file of built.output) {
+    files.set(`/${file.fileName}`, Buffer.from(file.type === 'chunk' ? file.code : file.source))
+  }
+  const folder = join(application, 'public')
+  for (const name of readdirSync(folder)) files.set(`/${name}`, readFileSync(join(folder, name)))
+  return files
+}
+
+/** Vitest says that this is a test, which Vite would take for a development build. */
+async function buildForProduction(
+  options: InlineConfig,
+): Promise<Awaited<ReturnType<typeof build>>> {
+  const { NODE_ENV } = process.env
+  process.env['NODE_ENV'] = 'production'
+  try {
+    return await build(options)
+  } finally {
+    if (NODE_ENV === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = NODE_ENV
+  }
 }
 
 export async function startChatApplication(
   options: ChatApplicationOptions = {},
 ): Promise<ChatApplication> {
-  const [folder, worker] = await Promise.all([
+  const [files, worker] = await Promise.all([
     buildChatApplication(),
     options.worker === false ? null : startLocalWorker(options.storage),
   ])
   const server = createServer((request, response) => {
     if (request.url?.startsWith('/api/')) forward(request, response, worker)
-    else serveFile(request, response, folder)
+    else serveFile(request, response, files)
   })
   try {
     await new Promise<void>((resolve, reject) => {
@@ -76,6 +103,7 @@ export async function startChatApplication(
   }
   return {
     url: new URL(`http://localhost:${address.port}`),
+    files,
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -130,12 +158,15 @@ const POLICY =
   "default-src 'self'; connect-src *; style-src 'self' 'unsafe-inline'; object-src 'none'; " +
   "base-uri 'none'; frame-ancestors 'none'"
 
-function serveFile(request: IncomingMessage, response: ServerResponse, folder: string): void {
+function serveFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  files: ReadonlyMap<string, Uint8Array>,
+): void {
   const { pathname } = new URL(request.url ?? '/', 'http://localhost')
-  const path = normalize(join(folder, pathname === '/' ? 'index.html' : pathname))
-  const isFile =
-    path.startsWith(folder + sep) && statSync(path, { throwIfNoEntry: false })?.isFile()
-  if (!isFile) {
+  const path = pathname === '/' ? '/index.html' : pathname
+  const file = files.get(path)
+  if (file === undefined) {
     response.writeHead(404).end()
     return
   }
@@ -143,9 +174,9 @@ function serveFile(request: IncomingMessage, response: ServerResponse, folder: s
     'content-type': TYPES[extname(path)] ?? 'application/octet-stream',
     'content-security-policy': POLICY,
     // Only the files below assets/ have their content in their name.
-    'cache-control': pathname.startsWith('/assets/')
+    'cache-control': path.startsWith('/assets/')
       ? 'public, max-age=31536000, immutable'
       : 'no-cache',
   })
-  createReadStream(path).pipe(response)
+  response.end(file)
 }

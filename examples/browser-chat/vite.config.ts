@@ -7,6 +7,7 @@ import { defineConfig, type Plugin } from 'vite'
 
 const FRAMEWORKS: readonly (readonly [name: string, packages: RegExp])[] = [
   ['react', /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\//],
+  ['openai-compatible', /node_modules\/@ai-sdk\/openai-compatible\//],
   [
     'ai-sdk',
     /node_modules\/(?:ai|@ai-sdk\/(?!openai-compatible)[^/]+|zod|swr|throttleit|dequal|@opentelemetry|eventsource-parser|@standard-schema|@vercel|@workflow)\//,

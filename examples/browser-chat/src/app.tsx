@@ -13,6 +13,7 @@ import {
   moveConversations,
   newId,
   renameConversation,
+  type Sessions,
   titleOf,
   UNDO_TIME,
 } from './sessions/conversations.ts'
@@ -29,9 +30,13 @@ const LIST_PAGE = 50
 const NOTICE_TIME = 6000
 
 interface SessionPage {
+  /** Whose they are: after a sign-in, those of the browser are not the Worker's. */
+  readonly of: Sessions | null
   readonly list: readonly Session[]
   readonly hasMore: boolean
 }
+
+const NO_PAGE: SessionPage = { of: null, list: [], hasMore: false }
 
 export function App() {
   const [settings, setSettings] = useState(readSettings)
@@ -55,26 +60,35 @@ export function App() {
       ),
     [settings.place, onNotice],
   )
-  const [selected, select] = useSelected()
+  const [{ id: selected, isNew }, select] = useSelection()
   const [target, setTarget] = useState<ChatProps['target']>(null)
   const [isMenuOpen, setIsMenuOpen] = useState(false)
+  const menuButton = useRef<HTMLButtonElement>(null)
   const [showsSettings, setShowsSettings] = useState(false)
   const [kind, setKind] = useState<ModelKind>('stand-in')
   const [offer, setOffer] = useState(0)
   const [limit, setLimit] = useState(LIST_PAGE)
-  const [{ list, hasMore }, setList] = useState<SessionPage>({ list: [], hasMore: false })
+  const [page, setPage] = useState<SessionPage>(NO_PAGE)
+  const { list, hasMore } = page.of === sessions ? page : NO_PAGE
+  const latestSessions = useRef(sessions)
+  latestSessions.current = sessions
 
   useEffect(() => void chosenKind(settings).then(setKind), [settings])
 
   const refresh = useCallback(async () => {
     try {
-      const page = await sessions.listSessions({ limit })
-      const shown = page.sessions.filter((session) => !isDeleted(session))
-      setList({ list: shown, hasMore: page.cursor !== null })
+      const found = await sessions.listSessions({ limit })
+      if (latestSessions.current !== sessions) return
+      const shown = found.sessions.filter((session) => !isDeleted(session))
+      setPage({ of: sessions, list: shown, hasMore: found.cursor !== null })
+      // Deleted in another tab.
+      if (found.sessions.some((session) => session.id === selected && isDeleted(session))) {
+        select(newSelection())
+      }
     } catch (error) {
       onNotice(`The conversations could not be read: ${messageOf(error)}`, true)
     }
-  }, [sessions, limit, onNotice])
+  }, [sessions, limit, selected, select, onNotice])
 
   useEffect(() => {
     void refresh()
@@ -98,11 +112,14 @@ export function App() {
   // What was deleted and not brought back, in a page that was closed since.
   useEffect(() => void sessions.deleteExpiredSessions().catch(() => undefined), [sessions])
 
-  const open = (id: string, next: ChatProps['target'] = null) => {
+  const open = (selection: Selection, next: ChatProps['target'] = null) => {
     setTarget(next)
-    select(id)
+    select(selection)
     setIsMenuOpen(false)
   }
+  const openStored = (id: string, next: ChatProps['target'] = null) =>
+    open({ id, isNew: false }, next)
+  const onCreated = useCallback(() => select({ id: selected, isNew: false }), [select, selected])
 
   /** Runs something that the person has asked for, and says when it fails. */
   const attempt = async (what: string, run: () => Promise<void>) => {
@@ -117,7 +134,7 @@ export function App() {
   const remove = (session: Session) =>
     attempt('It was not deleted', async () => {
       const undo = await deleteConversation(sessions, session)
-      if (session.id === selected) open(newId())
+      if (session.id === selected) open(newSelection())
       notify({
         text: `“${titleOf(session)}” was deleted.`,
         time: UNDO_TIME - 1000,
@@ -132,7 +149,7 @@ export function App() {
     for (const file of files) {
       await attempt(`“${file.name}” was not imported, and nothing was changed`, async () => {
         const session = await importConversation(sessions, file)
-        open(session.id)
+        openStored(session.id)
         onNotice(
           `“${titleOf(session)}” was imported: ${session.eventCount.toLocaleString()} events.`,
         )
@@ -146,7 +163,7 @@ export function App() {
       changeSettings({ place: 'worker' })
       setShowsSettings(false)
       setOffer(local.length)
-      open(newId())
+      open(newSelection())
     })
 
   const moveHere = () =>
@@ -163,6 +180,17 @@ export function App() {
         await browser.close()
       }
     })
+
+  useEffect(() => {
+    if (!isMenuOpen) return
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      setIsMenuOpen(false)
+      menuButton.current?.focus()
+    }
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
+  }, [isMenuOpen])
 
   const current = list.find(({ id }) => id === selected)
   return (
@@ -188,9 +216,9 @@ export function App() {
           hasMore={hasMore}
           selected={selected}
           onMore={() => setLimit((shown) => Math.min(1000, shown + LIST_PAGE))}
-          onNew={() => open(newId())}
-          onSelect={(id) => open(id)}
-          onOpenHit={(id, seq, query) => open(id, { seq, query })}
+          onNew={() => open(newSelection())}
+          onSelect={(id) => openStored(id)}
+          onOpenHit={(id, seq, query) => openStored(id, { seq, query })}
           onRename={(session, title) =>
             void attempt('It was not renamed', async () => {
               await renameConversation(sessions, session.id, title)
@@ -213,12 +241,13 @@ export function App() {
         </footer>
       </div>
       {isMenuOpen && (
-        // Escape and the button in the list do the same for the keyboard.
+        // For a finger; Escape does the same for the keyboard.
         <div className="shade" aria-hidden="true" onClick={() => setIsMenuOpen(false)} />
       )}
       <main>
         <header className="bar">
           <button
+            ref={menuButton}
             type="button"
             className="icon-button phone"
             aria-label="Conversations"
@@ -260,6 +289,8 @@ export function App() {
           key={`${settings.place} ${selected} ${target?.seq ?? ''} ${target?.query ?? ''}`}
           sessions={sessions}
           sessionId={selected}
+          isNew={isNew}
+          onCreated={onCreated}
           settings={settings}
           target={target}
           summarizes={kind !== 'stand-in'}
@@ -277,7 +308,7 @@ export function App() {
             changeSettings({ place: 'browser' })
             setShowsSettings(false)
             setOffer(0)
-            open(newId())
+            open(newSelection())
           }}
           onClose={() => setShowsSettings(false)}
         />
@@ -287,22 +318,40 @@ export function App() {
   )
 }
 
+interface Selection {
+  readonly id: string
+  /** Nothing has been said in it, so nothing is stored. */
+  readonly isNew: boolean
+}
+
+function newSelection(): Selection {
+  return { id: newId(), isNew: true }
+}
+
+function addressedSelection(): Selection | null {
+  const id = readAddress()
+  return id === null ? null : { id, isNew: false }
+}
+
 /** The conversation in the address, so that a reload and the back button keep it. */
-function useSelected(): readonly [string, (id: string) => void] {
-  const [selected, setSelected] = useState(() => readAddress() ?? newId())
+function useSelection(): readonly [Selection, (next: Selection) => void] {
+  const [selection, setSelection] = useState(() => addressedSelection() ?? newSelection())
   useEffect(() => {
-    const onChange = () => setSelected((current) => readAddress() ?? current)
-    addEventListener('hashchange', onChange)
-    return () => removeEventListener('hashchange', onChange)
+    const onChange = () => {
+      const addressed = addressedSelection()
+      setSelection((current) =>
+        addressed?.id === current.id ? current : (addressed ?? newSelection()),
+      )
+    }
+    addEventListener('popstate', onChange)
+    return () => removeEventListener('popstate', onChange)
   }, [])
-  const select = useCallback((id: string) => {
-    location.hash = `/${encodeURIComponent(id)}`
-    setSelected(id)
+  const select = useCallback((next: Selection) => {
+    const address = next.isNew ? '#/' : `#/${encodeURIComponent(next.id)}`
+    if (location.hash !== address) history.pushState(null, '', address)
+    setSelection(next)
   }, [])
-  useEffect(() => {
-    if (readAddress() === null) history.replaceState(null, '', `#/${encodeURIComponent(selected)}`)
-  }, [selected])
-  return [selected, select]
+  return [selection, select]
 }
 
 function readAddress(): string | null {

@@ -3,7 +3,7 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider'
 import type { Settings } from '../settings.ts'
 import { createOpenAiModel } from './open-ai.ts'
-import { createPromptApiModel, hasPromptApi } from './prompt-api.ts'
+import { createPromptApiModel, findOwnModel } from './prompt-api.ts'
 import { createStandIn } from './stand-in.ts'
 
 export type ModelKind = 'stand-in' | 'prompt-api' | 'open-ai'
@@ -11,7 +11,7 @@ export type ModelKind = 'stand-in' | 'prompt-api' | 'open-ai'
 /** The kind that is used: what was chosen, else the browser's own model, else the stand-in. */
 export async function chosenKind(settings: Settings): Promise<ModelKind> {
   if (settings.model !== 'automatic') return settings.model
-  return (await hasPromptApi()) ? 'prompt-api' : 'stand-in'
+  return (await findOwnModel()) === 'ready' ? 'prompt-api' : 'stand-in'
 }
 
 export async function chooseModel(settings: Settings): Promise<LanguageModelV4> {

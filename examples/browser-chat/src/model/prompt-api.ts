@@ -33,12 +33,30 @@ function findPromptApi(): PromptApi | null {
   return (globalThis as { LanguageModel?: PromptApi }).LanguageModel ?? null
 }
 
-/** Whether this browser has a model of its own, or can fetch one. */
-export async function hasPromptApi(): Promise<boolean> {
+/** What this browser has: a model that answers, one that it would first have to download, or none. */
+export type OwnModel = 'ready' | 'downloadable' | 'none'
+
+let known: Promise<OwnModel> | null = null
+
+/** Finds out once for each page. */
+export function findOwnModel(): Promise<OwnModel> {
+  known ??= lookForModel().catch(() => 'none') // a browser that has switched it off
+  return known
+}
+
+const PROBE = 'Answer with the one word: yes'
+
+async function lookForModel(): Promise<OwnModel> {
+  const api = findPromptApi()
+  const availability = (await api?.availability()) ?? 'unavailable'
+  if (api === null || availability === 'unavailable') return 'none'
+  if (availability !== 'available') return 'downloadable'
+  // Chromium without Google's parts has the interface and no model: it repeats what it is asked.
+  const session = await api.create({ initialPrompts: [] })
   try {
-    return ((await findPromptApi()?.availability()) ?? 'unavailable') !== 'unavailable'
-  } catch {
-    return false // a browser that has switched it off: the same as none
+    return (await session.prompt(PROBE)).includes(PROBE) ? 'none' : 'ready'
+  } finally {
+    session.destroy()
   }
 }
 

@@ -19,7 +19,7 @@ import { createConversation, messageOf, newId, type Sessions } from '../sessions
 import type { Settings } from '../settings.ts'
 import { Composer } from './composer.tsx'
 import { type Entry, entriesOf, entryText, liveEntries } from './entries.ts'
-import { EntryView } from './entry-view.tsx'
+import { type EntryActions, EntryView } from './entry-view.tsx'
 import { Icon } from './icons.tsx'
 import { PromptPanel } from './prompt-panel.tsx'
 import { createTranscript } from './transcript.ts'
@@ -30,6 +30,9 @@ const NEAR = 80
 export interface ChatProps {
   readonly sessions: Sessions
   readonly sessionId: string
+  /** Nothing of it is stored yet. */
+  readonly isNew: boolean
+  readonly onCreated: () => void
   readonly settings: Settings
   /** Where to open the transcript, and what was looked for. */
   readonly target: { readonly seq: number; readonly query: string } | null
@@ -40,7 +43,7 @@ export interface ChatProps {
 }
 
 export function Chat(props: ChatProps) {
-  const { sessions, sessionId, settings, target, onNotice, summarizes } = props
+  const { sessions, sessionId, isNew, onCreated, settings, target, onNotice, summarizes } = props
   const transcript = useMemo(() => createTranscript(sessions, sessionId), [sessions, sessionId])
   const state = useSyncExternalStore(transcript.watch, transcript.getState)
   const [liveRun, setLiveRun] = useState<string | null>(null)
@@ -77,9 +80,9 @@ export function Chat(props: ChatProps) {
   const { sendMessage, setMessages, clearError, stop } = chat
   const isAnswering = chat.status === 'submitted' || chat.status === 'streaming'
 
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whether it is new counts at the start only
   useEffect(() => {
-    void transcript.open(target?.seq)
-    // Not closed at once: React mounts twice in development.
+    if (!isNew) void transcript.open(target?.seq)
     return () => transcript.close()
   }, [transcript, target])
 
@@ -91,6 +94,7 @@ export function Chat(props: ChatProps) {
       setSpoken('Answering')
       try {
         await createConversation(sessions, sessionId, text)
+        if (isNew) onCreated()
         if (transcript.getState().after > 0) await transcript.open()
         await sendMessage({ id: questionId(runId), role: 'user', parts: [{ type: 'text', text }] })
         await run.current?.settled()
@@ -104,10 +108,26 @@ export function Chat(props: ChatProps) {
       const last = entriesOf(transcript.getState().events).at(-1)
       setSpoken(last?.kind === 'answer' ? `Answer: ${entryText(last)}` : '')
     },
-    [sessions, sessionId, transcript, sendMessage, setMessages, clearError, onNotice],
+    [
+      sessions,
+      sessionId,
+      isNew,
+      onCreated,
+      transcript,
+      sendMessage,
+      setMessages,
+      clearError,
+      onNotice,
+    ],
   )
 
-  const stored = useMemo(() => entriesOf(state.events, liveRun), [state.events, liveRun])
+  const [stored, summaries] = useMemo(() => {
+    const entries = entriesOf(state.events, liveRun)
+    return [
+      entries.filter(({ kind }) => kind !== 'summary'),
+      entries.filter(({ kind }) => kind === 'summary'),
+    ]
+  }, [state.events, liveRun])
   const live = useMemo(
     () => (liveRun === null ? [] : liveEntries(chat.messages)),
     [chat.messages, liveRun],
@@ -129,7 +149,7 @@ export function Chat(props: ChatProps) {
     },
     [sessions, sessionId, transcript, send, onNotice],
   )
-  const actions = useMemo(
+  const actions = useMemo<EntryActions>(
     () => ({
       onEdit: (entry: Entry, text: string) => void ask(entry, text),
       onAskAgain: (entry: Entry) => {
@@ -158,10 +178,8 @@ export function Chat(props: ChatProps) {
   }
 
   const scroller = useScroller(stored, live, state.before, target?.seq ?? null, state.status)
-  const { isBusy, boundary } = {
-    isBusy: liveRun !== null && !isAnswering,
-    boundary: boundaryOf(stored),
-  }
+  const isBusy = liveRun !== null && !isAnswering
+  const boundary = boundaryOf(stored)
   const isEmpty = stored.length === 0 && live.length === 0 && state.before === 0
 
   return (
@@ -175,13 +193,20 @@ export function Chat(props: ChatProps) {
                 This conversation could not be read: {state.error}
               </p>
             )}
+            {state.status === 'deleted' && (
+              <p className="problem" role="alert">
+                This conversation was deleted.
+              </p>
+            )}
             {state.before > 0 && (
               <EarlierMessages count={state.before} onLoad={transcript.loadEarlier} />
             )}
-            {isEmpty && state.status !== 'loading' && liveRun === null && <Welcome onAsk={send} />}
+            {isEmpty && (isNew || state.status === 'missing') && liveRun === null && (
+              <Welcome onAsk={send} />
+            )}
             {stored.map((entry, index) => (
               <div key={entry.id} className="row">
-                {index === boundary && <Boundary archived={(stored[index]?.seq ?? 1) - 1} />}
+                {index === boundary && <Boundary summaries={summaries} actions={actions} />}
                 <EntryView
                   entry={entry}
                   query={isTarget(entry, target) ? (target?.query ?? '') : ''}
@@ -192,8 +217,8 @@ export function Chat(props: ChatProps) {
                 />
               </div>
             ))}
-            {boundary === stored.length && stored.length > 0 && live.length > 0 && (
-              <Boundary archived={stored.length} />
+            {boundary === stored.length && state.after === 0 && (
+              <Boundary summaries={summaries} actions={actions} />
             )}
             {live.map((entry) => (
               <div key={entry.id} className="row">
@@ -270,14 +295,31 @@ function boundaryOf(entries: readonly Entry[]): number {
   return last < 0 ? -1 : last + 1
 }
 
-function Boundary({ archived }: { readonly archived: number }) {
+/** Where the prompt begins, with the summary that it begins with. */
+function Boundary({
+  summaries,
+  actions,
+}: {
+  readonly summaries: readonly Entry[]
+  readonly actions: EntryActions
+}) {
   return (
-    <p className="boundary">
-      <span>
-        The prompt begins here. {archived.toLocaleString()} {archived === 1 ? 'event' : 'events'}{' '}
-        above {archived === 1 ? 'is' : 'are'} stored and searchable.
-      </span>
-    </p>
+    <>
+      <p className="boundary">
+        <span>The prompt begins here. What is above is archived: stored, and found by search.</span>
+      </p>
+      {summaries.map((entry) => (
+        <EntryView
+          key={entry.id}
+          entry={entry}
+          query=""
+          isTarget={false}
+          isLast={false}
+          isLive={false}
+          actions={actions}
+        />
+      ))}
+    </>
   )
 }
 

@@ -30,7 +30,10 @@ export interface Entry {
   readonly parts: readonly EntryPart[]
 }
 
-/** What is shown of a window of a log: rewound and erased events are not. */
+/**
+ * What is shown of a window of a log: not what was rewound or erased, nor the question that a summary
+ * answers, nor summaries that newer ones have replaced.
+ */
 export function entriesOf(
   events: readonly SessionEvent<ModelMessage>[],
   hiddenRun: string | null = null,
@@ -38,6 +41,7 @@ export function entriesOf(
   const entries: Entry[] = []
   for (const event of events) {
     if (event.rewound || event.metadata['erased'] === true) continue
+    if (event.synthetic && (event.archived || event.message.role === 'user')) continue
     if (hiddenRun !== null && event.id.startsWith(`${hiddenRun}:`)) continue
     const last = entries.at(-1)
     const isTool = event.message.role === 'tool'

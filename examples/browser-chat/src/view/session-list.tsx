@@ -253,10 +253,12 @@ function SearchResults(props: SessionListProps & { readonly query: string }) {
                 type="button"
                 onClick={() => onOpenHit(event.sessionId, event.seq, found.query)}
               >
-                <span className="note">
-                  {titles.get(event.sessionId) ?? 'Conversation'} ·{' '}
-                  {dateFormat.format(event.timestamp)}
-                  {event.archived ? ' · archived' : ''}
+                <span className="note origin">
+                  <b>{titles.get(event.sessionId) ?? 'Conversation'}</b>
+                  <span>
+                    {dateFormat.format(event.timestamp)}
+                    {event.archived ? ' · archived' : ''}
+                  </span>
                 </span>
                 <span className="snippet">
                   <Highlighted text={snippetOf(text, found.query)} query={found.query} />

@@ -2,10 +2,16 @@
 
 import { useEffect, useRef, useState } from 'react'
 import { requestPersistence, type StorageStatus, storageStatus } from 'turnlog/indexeddb'
-import { hasPromptApi } from '../model/prompt-api.ts'
+import { findOwnModel, type OwnModel } from '../model/prompt-api.ts'
 import { findWorkerUser } from '../sessions/places.ts'
 import type { Settings } from '../settings.ts'
 import { Icon } from './icons.tsx'
+
+const OWN_MODEL = {
+  ready: 'The Prompt API; nothing leaves this device',
+  downloadable: 'The browser downloads it first; then nothing leaves this device',
+  none: 'This browser has none',
+} as const
 
 export function SettingsDialog({
   settings,
@@ -21,12 +27,12 @@ export function SettingsDialog({
   readonly onClose: () => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const [hasOwnModel, setHasOwnModel] = useState(false)
+  const [ownModel, setOwnModel] = useState<OwnModel>('none')
   const [worker, setWorker] = useState<string | null | undefined>(undefined)
   const [storage, setStorage] = useState<StorageStatus | null>(null)
   useEffect(() => {
     dialog.current?.showModal()
-    void hasPromptApi().then(setHasOwnModel)
+    void findOwnModel().then(setOwnModel)
     void findWorkerUser().then(setWorker)
     void storageStatus().then(setStorage)
   }, [])
@@ -73,12 +79,7 @@ export function SettingsDialog({
           'Built-in stand-in',
           'Follows fixed rules: searches, and quotes what it finds',
         )}
-        {choice(
-          'prompt-api',
-          'Browser model',
-          hasOwnModel ? 'The Prompt API; nothing leaves this device' : 'This browser has none',
-          hasOwnModel,
-        )}
+        {choice('prompt-api', 'Browser model', OWN_MODEL[ownModel], ownModel !== 'none')}
         {choice('open-ai', 'OpenAI-compatible server', 'Any address; the prompt is sent there')}
         {model === 'open-ai' && (
           <div className="fields">

@@ -7,7 +7,7 @@ import type { ModelMessage } from 'ai'
 import { isSessionError, type Session, type SessionEvent, type SessionService } from 'turnlog'
 
 export interface TranscriptState {
-  readonly status: 'loading' | 'ready' | 'missing' | 'failed'
+  readonly status: 'loading' | 'ready' | 'missing' | 'deleted' | 'failed'
   readonly session: Session | null
   /** By `seq`, without gaps. */
   readonly events: readonly SessionEvent<ModelMessage>[]
@@ -77,6 +77,14 @@ export function createTranscript(
     })
     return work
   }
+
+  const gone = (): Partial<TranscriptState> => ({
+    status: state.session === null ? 'missing' : 'deleted',
+    session: null,
+    events: [],
+    before: 0,
+    after: 0,
+  })
 
   const read = async (afterSeq: number, count: number) => {
     const events: SessionEvent<ModelMessage>[] = []
@@ -177,8 +185,4 @@ export function createTranscript(
       listeners.clear()
     },
   }
-}
-
-function gone(): Partial<TranscriptState> {
-  return { status: 'missing', session: null, events: [], before: 0, after: 0 }
 }

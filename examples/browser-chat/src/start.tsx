@@ -1,4 +1,4 @@
-/** Starts the page, and lets it open without network from then on. */
+/** Draws the page, and lets it open without network from then on. */
 
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'

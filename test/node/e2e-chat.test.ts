@@ -1,0 +1,466 @@
+// The chat application of `npm start`, used as a person would, in a whole browser with a Worker beside it.
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { gzipSync } from 'node:zlib'
+import { type Browser, type BrowserContext, chromium } from 'playwright'
+import { createInMemorySessionService } from 'turnlog/in-memory'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type ChatApplication, startChatApplication } from '../../scripts/chat-application.ts'
+import { findChromium } from '../../scripts/chromium.ts'
+import { COUNT_READS, openChat, type Person, shows } from '../support/chat-person.ts'
+
+/** Of the application and turnlog, without React and the AI SDK, in bytes of gzip. */
+const BUDGET = 60_000
+
+let application: ChatApplication
+let browser: Browser
+const contexts: BrowserContext[] = []
+const people: Person[] = []
+
+beforeAll(async () => {
+  application = await startChatApplication()
+  const { executablePath, args, env } = await findChromium()
+  browser = await chromium.launch({ executablePath, args: [...args], ...(env && { env }) })
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await application?.close()
+})
+
+afterEach(async () => {
+  const complaints = people
+    .splice(0)
+    .flatMap((person) => person.complaints)
+    // Whether a run was begun before is asked of the Worker; that it was not is no fault.
+    .filter((complaint) => !/status of 404 .*\/api\/sessions\/.*\/events\//.test(complaint))
+  await Promise.all(contexts.splice(0).map((context) => context.close()))
+  expect(complaints).toEqual([])
+})
+
+/** A new person with a browser profile of their own. */
+async function newContext(options: Parameters<Browser['newContext']>[0] = {}) {
+  const context = await browser.newContext({
+    viewport: { width: 1180, height: 760 },
+    locale: 'en-GB',
+    ...options,
+  })
+  contexts.push(context)
+  return context
+}
+
+async function newTab(context: BrowserContext, before: readonly string[] = []): Promise<Person> {
+  const person = await openChat(context, application.url, before)
+  people.push(person)
+  return person
+}
+
+const bicycle = 'My bicycle is a green Pelikan, and its lock opens with 4711.'
+
+test('a conversation is there after a reload and without network, and the agent finds what was said', async () => {
+  const context = await newContext()
+  const ana = await newTab(context)
+  await ana.page.evaluate('navigator.serviceWorker.ready.then(() => true)')
+  expect(await ana.ask(bicycle)).toMatch(/stand-in .* not a language model/)
+  expect(await ana.ask('I walk a lot.')).toBe('Stored.')
+
+  await ana.page.reload()
+  await shows(ana.entries).toHaveCount(4)
+  await context.setOffline(true)
+  await ana.page.reload()
+  await shows(ana.entries).toHaveCount(4)
+  await ana.ask('What did I say about my bicycle?')
+  const answer = ana.entries.last()
+  await shows(answer.locator('.tool summary')).toContainText('conversation_search for “bicycle”')
+  await shows(answer.locator('blockquote')).toContainText(bicycle)
+  await shows(ana.page.locator('.model')).toContainText('Built-in stand-in')
+  await answer.locator('.tool summary').click()
+  await shows(answer.locator('.tool pre').last()).toContainText('"type": "user"')
+  await ana.screenshot('answer')
+  await context.setOffline(false)
+})
+
+test('search across conversations marks what it finds, and opens it there', async () => {
+  const ana = await newTab(await newContext())
+  await ana.ask('We live in the Große Straße 9.')
+  await ana.page.getByRole('button', { name: 'New chat' }).click()
+  await ana.ask('Nothing but rain today.')
+  await ana.search('STRASSE')
+  await shows(ana.page.locator('.hits mark')).toHaveText('Straße')
+  await shows(ana.page.locator('.hits li')).toHaveCount(1)
+  await ana.screenshot('search')
+  await ana.page.locator('.hits button').click()
+  await shows(ana.entries.first().locator('mark')).toHaveText('Straße')
+  await shows(ana.page.locator('.target')).toBeFocused()
+  await ana.search('no such word')
+  await shows(ana.page.getByText('Nothing found.')).toBeVisible()
+})
+
+test('an edited question and a regenerated answer take the place of the old ones', async () => {
+  const ana = await newTab(await newContext())
+  await ana.ask('My dog is called Rex.')
+  await ana.ask('What is the name of my dgo?')
+  const question = ana.page.locator('.question').last()
+  await question.hover()
+  await question.getByRole('button', { name: 'Edit' }).click()
+  await ana.page.getByLabel('Edit your message').fill('What is the name of my dog?')
+  await ana.page.getByRole('button', { name: 'Save and ask' }).click()
+  await shows(ana.entries.last().locator('blockquote').first()).toContainText('Rex')
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(4)
+  await shows(ana.page.getByText('dgo')).toHaveCount(0)
+
+  await ana.page.getByRole('button', { name: 'Regenerate' }).click()
+  await ana.page.getByRole('button', { name: 'Stop' }).waitFor()
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(4)
+  await ana.page.reload()
+  await shows(ana.entries).toHaveCount(4)
+  await shows(ana.entries.last().locator('blockquote').first()).toContainText('Rex')
+})
+
+test('an answer is stopped, kept as far as it came, and continued', async () => {
+  const ana = await newTab(await newContext())
+  const story = `The lighthouse ${'blinked over the bay and the keeper wrote it down, '.repeat(5)}`
+  await ana.ask(`${story}then slept.`)
+  await ana.send('Who knows the lighthouse?')
+  await shows(ana.page.locator('.answer').last()).toContainText('and found one message')
+  await ana.page.getByRole('button', { name: 'Stop' }).click()
+  await shows(ana.page.getByText('Stopped here.')).toBeVisible()
+  // biome-ignore lint/performance/useDomNodeTextContent: as a person reads it, line by line
+  const begun = await ana.entries.last().locator('.words').innerText()
+  await ana.page.reload()
+  await shows(ana.entries.last().locator('.words')).toHaveText(begun, { useInnerText: true })
+  await ana.page.getByRole('button', { name: 'Continue' }).click()
+  await shows(ana.page.locator('.question').last()).toContainText('Continue where you stopped.')
+  await shows(ana.entries.last()).toContainText('— You,')
+  await ana.waitForAnswer()
+})
+
+test('what is archived stands apart, is not in the prompt, and is found by the agent', async () => {
+  const ana = await newTab(await newContext())
+  for (const text of [bicycle, 'I walk a lot.', 'It rains.', 'The sun is out.']) await ana.ask(text)
+  await ana.page.getByRole('button', { name: 'Prompt', exact: true }).click()
+  const prompt = ana.page.getByRole('complementary', { name: 'Prompt' })
+  await shows(prompt).toContainText('8 of 8')
+  await shows(prompt).toContainText('Pelikan')
+  await prompt.getByRole('button', { name: /^Archive/ }).click()
+  await shows(prompt).toContainText('4 of 8')
+  await shows(prompt).not.toContainText('Pelikan')
+  await shows(ana.page.locator('.archived')).toHaveCount(4)
+  await shows(ana.page.getByText('The prompt begins here.')).toBeVisible()
+  await shows(ana.page.getByText('4 messages left the prompt.')).toBeVisible()
+  await ana.ask('Which colour has my bicycle?')
+  await shows(ana.entries.last().locator('blockquote')).toContainText('green Pelikan')
+  await ana.entries.first().scrollIntoViewIfNeeded()
+  await ana.screenshot('archived')
+  expect(await ana.barriers()).toEqual([])
+
+  // By itself, when there are more turns than the settings say.
+  const settings = await ana.openSettings()
+  await settings.getByLabel('Archive when there are more turns than').fill('2')
+  await settings.getByRole('button', { name: 'Close settings' }).click()
+  await ana.ask('The wind is up.')
+  await shows(prompt).toContainText('2 of 14')
+})
+
+test('two tabs stay in step', async () => {
+  const context = await newContext()
+  const left = await newTab(context)
+  await left.ask('Hello from the left.')
+  const right = await newTab(context)
+  await right.conversations.first().click()
+  await shows(right.entries).toHaveCount(2)
+  await left.ask('And another one.')
+  await shows(right.entries).toHaveCount(4)
+  await right.ask('Hello from the right.')
+  await shows(left.entries).toHaveCount(6)
+  await right.choose('Hello from the left.', 'Rename')
+  await right.page.getByLabel('Name of the conversation').fill('Greetings')
+  await right.page.keyboard.press('Enter')
+  await shows(left.conversations).toHaveText(['Greetings'])
+  await shows(left.page.getByRole('main').getByRole('heading', { level: 2 })).toHaveText(
+    'Greetings',
+  )
+  await left.choose('Greetings', 'Delete')
+  await shows(right.conversations).toHaveCount(0)
+  await shows(right.entries).toHaveCount(0)
+})
+
+test('a deleted conversation comes back by undo, or is gone for good', async () => {
+  const ana = await newTab(await newContext())
+  await ana.ask(bicycle)
+  await ana.choose('My bicycle', 'Delete')
+  await shows(ana.page.getByText('was deleted.')).toBeVisible()
+  await shows(ana.conversations).toHaveCount(0)
+  await ana.page.getByRole('button', { name: 'Undo' }).click()
+  await shows(ana.conversations).toHaveCount(1)
+  await ana.conversations.first().click()
+  await shows(ana.entries).toHaveCount(2)
+
+  await ana.choose('My bicycle', 'Delete')
+  await shows(ana.conversations).toHaveCount(0)
+  await ana.page.reload()
+  await shows(ana.page.getByText('No conversations yet.')).toBeVisible()
+  // Its time is over, here by the page's clock, when the page is opened for the next time.
+  const later = await newTab(contexts[0] as BrowserContext, [
+    'Date.now = ((now) => () => now() + 3_600_000)(Date.now)',
+    COUNT_READS,
+  ])
+  await shows(later.page.getByText('No conversations yet.')).toBeVisible()
+  await shows
+    .poll(() =>
+      later.page.evaluate(`new Promise((resolve, reject) => {
+        const opening = indexedDB.open('turnlog-chat')
+        opening.onerror = () => reject(opening.error)
+        opening.onsuccess = () => {
+          const database = opening.result
+          const names = [...database.objectStoreNames]
+          const counting = database.transaction(names).objectStore('events').count()
+          counting.onsuccess = () => { database.close(); resolve(counting.result) }
+        }
+      })`),
+    )
+    .toBe(0)
+})
+
+test('export and import: a broken file is refused with its reason and changes nothing', async () => {
+  const ana = await newTab(await newContext())
+  await ana.ask(bicycle)
+  const downloading = ana.page.waitForEvent('download')
+  await ana.choose('My bicycle', 'Export')
+  const download = await downloading
+  expect(download.suggestedFilename()).toBe('My-bicycle-is-a-green-Pelikan-and-its-lo.jsonl')
+  const file = readFileSync(await download.path(), 'utf8')
+
+  const bo = await newTab(await newContext())
+  const [first = '', second = '', ...rest] = file.split('\n')
+  const broken = [first, second.replace('Pelikan', 'Pelican'), ...rest].join('\n')
+  await bo.importFile('broken.jsonl', broken)
+  const alert = bo.page.getByRole('alert')
+  await shows(alert).toContainText('“broken.jsonl” was not imported, and nothing was changed')
+  await shows(alert).toContainText('line 2')
+  await bo.screenshot('broken-import')
+  await bo.importFile('holiday.jpg', '\u0000\u0001 no conversation')
+  await shows(alert).toContainText('“holiday.jpg” was not imported')
+  await shows(bo.conversations).toHaveCount(0)
+  await bo.importFile('chat.jsonl', file)
+  await shows(bo.entries).toHaveCount(2)
+  await shows(bo.entries.first()).toContainText(bicycle)
+  await bo.importFile('chat.jsonl', file)
+  await shows(bo.page.getByText('was imported: 2 events.')).toHaveCount(2)
+  await shows(bo.conversations).toHaveCount(1)
+})
+
+test('20,000 messages: the last screen, scrolling back and a search read little; typing draws nothing', async () => {
+  const file = await longConversation(20_000)
+  const context = await newContext()
+  const importing = await newTab(context, [COUNT_READS])
+  await importing.importFile('long.jsonl', file)
+  await importing.page.getByText('was imported: 20,000 events.').waitFor({ timeout: 60_000 })
+  // The first search, and the index that is built for the next ones, reads all.
+  await importing.search('albatross')
+  await shows(importing.page.locator('.hits li')).toHaveCount(1)
+  await settles(() => readsOf(importing))
+  await importing.page.close()
+
+  const ana = await newTab(context, [COUNT_READS])
+  const reads = () => readsOf(ana)
+  await ana.conversations.first().click()
+  await shows(ana.entries.last()).toContainText('message 20000')
+  expect(await reads()).toBeLessThan(100)
+
+  for (const seen of ['message 19955', 'message 19915', 'message 19875']) {
+    await ana.page.evaluate("document.querySelector('.scroller').scrollTo(0, 0)")
+    await shows(ana.page.locator('article', { hasText: `${seen} ` })).toHaveCount(1)
+  }
+  expect(await reads()).toBeLessThan(300)
+
+  await ana.search('albatross')
+  await shows(ana.page.locator('.hits li')).toHaveCount(1)
+  await ana.page.locator('.hits button').click()
+  await shows(ana.page.locator('.target')).toContainText('message 4321 ')
+  expect(await reads()).toBeLessThan(1000)
+  await ana.screenshot('long')
+
+  await ana.page.evaluate(`{
+    globalThis.drawn = 0
+    new MutationObserver((changes) => { drawn += changes.length }).observe(
+      document.querySelector('.scroller'), { subtree: true, childList: true, characterData: true, attributes: true },
+    )
+  }`)
+  const before = await reads()
+  await ana.page
+    .getByLabel('Message', { exact: true })
+    .pressSequentially('Typing goes on as if it were short.')
+  expect(await ana.page.evaluate('drawn')).toBe(0)
+  expect(await reads()).toBe(before)
+})
+
+test('signed in, conversations are kept on the Worker; those of the browser move there', async () => {
+  const context = await newContext()
+  const ana = await newTab(context)
+  await ana.ask(bicycle)
+  const settings = await ana.openSettings()
+  await shows(settings).toContainText('Its user is “developer”')
+  await ana.screenshot('settings')
+  expect(await ana.barriers()).toEqual([])
+  await settings.getByRole('button', { name: 'Sign in to the Worker' }).click()
+  await shows(ana.page.getByText('1 conversation is still in this browser.')).toBeVisible()
+  await ana.page.getByRole('button', { name: 'Move to the Worker' }).click()
+  await shows(ana.conversations).toHaveCount(1)
+  await ana.conversations.first().click()
+  await shows(ana.entries).toHaveCount(2)
+  await ana.ask('What did I say about my bicycle?')
+  await shows(ana.entries.last().locator('blockquote')).toContainText(bicycle)
+
+  // Another browser of the same user.
+  const bo = await newTab(await newContext())
+  await (await bo.openSettings()).getByRole('button', { name: 'Sign in to the Worker' }).click()
+  await bo.conversations.first().click()
+  await shows(bo.entries).toHaveCount(4)
+  await ana.ask('It rains.')
+  await shows(bo.entries).toHaveCount(6)
+
+  await (await ana.openSettings()).getByRole('button', { name: 'Sign out' }).click()
+  await shows(ana.page.getByText('No conversations yet.')).toBeVisible()
+})
+
+test('an OpenAI-compatible server answers, and an error of it is shown', async () => {
+  const requests: { readonly authorization: string | undefined; readonly body: string }[] = []
+  const server = createServer(async (request, response) => {
+    response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('access-control-allow-headers', '*')
+    if (request.method === 'OPTIONS') return response.end()
+    let body = ''
+    for await (const piece of request) body += piece
+    requests.push({ authorization: request.headers.authorization, body })
+    if (body.includes('break')) {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      return response.end(JSON.stringify({ error: { message: 'No such model here' } }))
+    }
+    response.setHeader('content-type', 'text/event-stream')
+    for (const content of ['Hello ', '**there**.']) {
+      const choices = [{ index: 0, delta: { role: 'assistant', content } }]
+      response.write(`data: ${JSON.stringify({ id: '1', choices })}\n\n`)
+    }
+    const choices = [{ index: 0, delta: {}, finish_reason: 'stop' }]
+    return response.end(`data: ${JSON.stringify({ id: '1', choices })}\n\ndata: [DONE]\n\n`)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as { readonly port: number }
+    const ana = await newTab(await newContext())
+    const settings = await ana.openSettings()
+    await settings.getByLabel('OpenAI-compatible server').check()
+    await settings
+      .getByRole('textbox', { name: 'Address', exact: true })
+      .fill(`http://localhost:${port}/v1`)
+    await settings.getByRole('textbox', { name: 'Model' }).fill('small')
+    await settings.getByRole('textbox', { name: 'Key' }).fill('secret-of-the-test')
+    await settings.getByRole('button', { name: 'Close settings' }).click()
+    expect(await ana.ask('Hello')).toBe('Hello there.')
+    expect(requests[0]?.authorization).toBe('Bearer secret-of-the-test')
+    expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ model: 'small', stream: true })
+    expect(requests[0]?.body).toContain('conversation_search')
+
+    await ana.send('Please break')
+    await shows(ana.page.getByRole('alert').filter({ hasText: 'No answer' })).toContainText(
+      'No such model here',
+    )
+    await ana.page.getByRole('button', { name: 'Ask again' }).waitFor()
+    await shows(ana.entries).toHaveCount(3)
+    const [refused] = (ana.complaints as string[]).splice(0)
+    expect(refused).toContain('400') // the browser's own line about the answer
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+test('the browser’s own model searches first, then answers', async () => {
+  const ownModel = `globalThis.LanguageModel = {
+    availability: async () => 'available',
+    create: async ({ initialPrompts }) => ({
+      prompt: async (text, options) =>
+        options?.responseConstraint ? JSON.stringify({ query: text.startsWith('Which') ? 'Pelikan' : '' }) : 'yes',
+      promptStreaming: (text) => new Blob([text.startsWith('(Found') ? 'It is green.' : 'Noted.']).stream()
+        .pipeThrough(new TextDecoderStream()),
+      destroy() {},
+    }),
+  }`
+  const ana = await newTab(await newContext(), [ownModel])
+  await shows(ana.page.locator('.model')).toContainText('Browser model')
+  expect(await ana.ask(bicycle)).toBe('Noted.')
+  await ana.ask('Which colour is it?')
+  await shows(ana.entries.last()).toContainText('conversation_search for “Pelikan”')
+  await shows(ana.entries.last()).toContainText('It is green.')
+})
+
+test('on a phone, in the dark, and by keyboard alone', async () => {
+  const context = await newContext({
+    viewport: { width: 390, height: 780 },
+    colorScheme: 'dark',
+    hasTouch: true,
+    isMobile: true,
+  })
+  const ana = await newTab(context)
+  expect(await ana.barriers()).toEqual([])
+  await ana.ask(bicycle)
+  await ana.ask('What did I say about my bicycle?')
+  await ana.screenshot('phone')
+  expect(await ana.barriers()).toEqual([])
+  const width = await ana.page.evaluate('document.documentElement.scrollWidth')
+  expect(width).toBe(390)
+  await ana.page.getByRole('button', { name: 'Conversations', exact: true }).press('Enter')
+  await shows(ana.conversations).toHaveCount(1)
+  await ana.page.keyboard.press('Escape')
+  await shows(ana.conversations.first()).toBeHidden()
+})
+
+test('the application’s own code stays within its budget', () => {
+  const own = [...application.files].filter(
+    ([path]) =>
+      /^\/assets\/.*\.js$/.test(path) && !/\/(?:react|ai-sdk|openai-compatible)-/.test(path),
+  )
+  const bytes = own.reduce((sum, [, code]) => sum + gzipSync(code).length, 0)
+  console.log(`chat application: ${(bytes / 1000).toFixed(1)} kB gzip of its own, turnlog included`)
+  expect(bytes).toBeLessThanOrEqual(BUDGET)
+})
+
+function readsOf(person: Person): Promise<number> {
+  return person.page.evaluate('countedReads()') as Promise<number>
+}
+
+/** Waits until a number stays the same for a while. */
+async function settles(look: () => Promise<number>): Promise<void> {
+  for (let last = -1, now = await look(); now !== last; ) {
+    last = now
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    now = await look()
+  }
+}
+
+/** An exported conversation of so many messages, one of which speaks of an albatross. */
+async function longConversation(count: number): Promise<string> {
+  const sessions = createInMemorySessionService({ defaultUserId: 'me', timeToLive: null })
+  const { id } = await sessions.create({ metadata: { title: 'A long conversation' } })
+  const words = 'paper lantern harbour window garden letter station evening winter music'.split(' ')
+  const text = (number: number) =>
+    `This is message ${number} ${number === 4321 ? 'and it speaks of an albatross' : ''} about the ` +
+    `${words[number % 10]} and the ${words[(number * 7 + 3) % 10]}.`
+  await sessions.appendEvents(
+    id,
+    Array.from({ length: count }, (_, index) => ({
+      id: `event-${index + 1}`,
+      timestamp: 1_700_000_000_000 + index * 60_000,
+      message: {
+        role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
+        content: text(index + 1),
+      },
+    })),
+  )
+  let file = ''
+  for await (const line of sessions.exportSession(id)) file += line
+  return file
+}
