@@ -51,7 +51,25 @@ export {
 export type { RewindTarget } from './core/rewind.ts'
 export type { SeqRange, SeqRanges } from './core/seq-ranges.ts'
 export type { EventInput, Session, SessionEvent, TimeToLive } from './core/session.ts'
-export type * from './core/session-repository.ts'
+export type {
+  Boundary,
+  ChangeListener,
+  Commit,
+  CommitResult,
+  Damage,
+  EventRecord,
+  EventView,
+  ListRequest,
+  NewBoundary,
+  NewEventRecord,
+  ReadAnswer,
+  ReadCursor,
+  ReadRequest,
+  RecallAnswer,
+  RecallRequest,
+  SessionRecord,
+  SessionRepository,
+} from './core/session-repository.ts'
 export {
   type AppendOptions,
   type CreateSessionOptions,

@@ -17,6 +17,7 @@ export interface TokenRequest {
   readonly rejected: string | null
 }
 
+/** Where the server is, who asks, and how patiently. */
 export interface ConnectionOptions {
   /** Where the API is mounted, such as `https://memory.example.com`. */
   readonly baseUrl: string | URL

@@ -8,6 +8,7 @@ import type { SessionService, SessionServiceOptions } from '../core/session-serv
 import { type ConnectionOptions, connect } from './connection.ts'
 import { deleteExpired, httpRepository } from './http-repository.ts'
 
+/** The connection to the server, and what holds for all calls of the service. */
 export interface HttpSessionOptions
   extends ConnectionOptions,
     Omit<SessionServiceOptions, 'defaultUserId' | 'now'> {

@@ -26,6 +26,7 @@ export interface SummaryPrompt {
   readonly prompt: string
 }
 
+/** The model that writes summaries, and what it is given. */
 export interface RecursiveSummarizationOptions {
   /** Any model: gives the summary's text. An empty one archives nothing. */
   readonly summarize: (

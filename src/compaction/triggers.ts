@@ -13,6 +13,7 @@ export function turnCountTrigger(maxTurns: number): CompactionTrigger {
   return (view) => countTurns(view) > limit
 }
 
+/** How many tokens are too many. */
 export interface TokenCountTriggerOptions {
   /** Estimated tokens of the whole view, summaries and branches included. */
   readonly threshold: number

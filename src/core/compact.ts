@@ -33,6 +33,7 @@ export type CompactionStrategy = (
   context: { readonly signal: AbortSignal },
 ) => CompactionProposal | null | Promise<CompactionProposal | null>
 
+/** When and how to compact. */
 export interface CompactOptions {
   readonly trigger: CompactionTrigger
   readonly strategy: CompactionStrategy
@@ -42,6 +43,7 @@ export interface CompactOptions {
   readonly estimateTokens?: TokenEstimator | undefined
 }
 
+/** What a compaction led to. */
 export interface CompactionResult {
   /**
    * `compacted`; `not-triggered`: the trigger said no; `nothing-to-archive`: everything fits;

@@ -18,6 +18,7 @@ export type SessionChange<M extends Message = Message> =
   /** The session is gone or has expired; nothing follows. */
   | { readonly type: 'deleted' }
 
+/** From where on, how often and how loudly a session is followed. */
 export interface SubscribeOptions {
   /** Deliver what comes after this `seq`. Default: what comes after the subscription. */
   readonly afterSeq?: number | null | undefined

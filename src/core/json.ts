@@ -2,6 +2,7 @@
 
 import { describeValue, invalid, SessionError } from './errors.ts'
 
+/** What JSON can hold. */
 export type JsonValue =
   | string
   | number
@@ -9,6 +10,7 @@ export type JsonValue =
   | null
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue }
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
 /** No event of 8 MiB holds more. */

@@ -20,6 +20,7 @@ export interface DamageReport {
   readonly reason: string
 }
 
+/** What holds for all calls of a service. */
 export interface SessionServiceOptions {
   /** Whose sessions they are when a call names no user. Default: every call has to. */
   readonly defaultUserId?: string | null | undefined
@@ -33,6 +34,7 @@ export interface SessionServiceOptions {
   readonly onDamage?: ((damage: DamageReport) => void) | null | undefined
 }
 
+/** A session to be. */
 export interface CreateSessionOptions {
   /** Default, and for a blank one: a random UUID. */
   readonly id?: string | null | undefined
@@ -44,6 +46,7 @@ export interface CreateSessionOptions {
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
 }
 
+/** What changes of a session; what is not given stays. */
 export interface UpdateSessionOptions {
   /** Merged by key; `null` removes one. */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
@@ -51,6 +54,7 @@ export interface UpdateSessionOptions {
   readonly expiresAt?: InstantInput | null | undefined
 }
 
+/** Which of the sessions of a user to list. */
 export interface ListSessionsOptions {
   /** Default: the service's `defaultUserId`. */
   readonly userId?: string | null | undefined
@@ -62,12 +66,14 @@ export interface ListSessionsOptions {
   readonly cursor?: string | null | undefined
 }
 
+/** One page of sessions. */
 export interface SessionPage {
   readonly sessions: readonly Session[]
   /** Give it to the next call; `null` at the end. */
   readonly cursor: string | null
 }
 
+/** Under which condition to append. */
 export interface AppendOptions {
   /** Fail with `VERSION_CONFLICT` and store nothing unless `getEventVersion` would give this. */
   readonly expectedVersion?: number | null | undefined

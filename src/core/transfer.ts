@@ -20,6 +20,7 @@ const FORMAT = 1
 /** Text in pieces of any size: a string, or what a file or a response is read as. */
 export type TextInput = string | Iterable<string> | AsyncIterable<string>
 
+/** As whose session, and under which id, a file is stored. */
 export interface ImportOptions {
   /** Store the session under another id. Default: the id in the file. */
   readonly sessionId?: string | null | undefined

@@ -32,6 +32,7 @@ import {
 import { completePairs } from './complete-pairs.ts'
 import { type MessageFilter, skipEmptyMessages } from './message-filter.ts'
 
+/** What holds for all runs of a memory. */
 export interface SessionMemoryOptions {
   /** When to compact after an answer; together with `strategy` or not at all. */
   readonly trigger?: CompactionTrigger | null | undefined
@@ -51,6 +52,7 @@ export interface SessionMemoryOptions {
   readonly crossSessionSearch?: boolean | null | undefined
 }
 
+/** What a run begins with. */
 export interface BeginOptions<M extends Message = Message> {
   /** Created for the user when it does not exist. */
   readonly sessionId: string

@@ -11,4 +11,22 @@ export {
 export { type LogSource, readLog } from '../core/read-log.ts'
 export { recallLogs } from '../core/recall.ts'
 export { changeSession, isExpired, listTime, requireSession } from '../core/session-record.ts'
-export type * from '../core/session-repository.ts'
+export type {
+  Boundary,
+  ChangeListener,
+  Commit,
+  CommitResult,
+  Damage,
+  EventRecord,
+  EventView,
+  ListRequest,
+  NewBoundary,
+  NewEventRecord,
+  ReadAnswer,
+  ReadCursor,
+  ReadRequest,
+  RecallAnswer,
+  RecallRequest,
+  SessionRecord,
+  SessionRepository,
+} from '../core/session-repository.ts'

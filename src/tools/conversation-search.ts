@@ -21,6 +21,7 @@ import {
 } from './agent-tool.ts'
 import { snippetAround } from './snippet.ts'
 
+/** The name by which models call the search in one session. */
 export const CONVERSATION_SEARCH = 'conversation_search'
 
 /** JSON Schema of the arguments of `conversation_search`. */
@@ -53,6 +54,7 @@ const DESCRIPTION =
   'Use it whenever the user refers to something said earlier that is not in your context. ' +
   'Try a shorter word when nothing is found.'
 
+/** How the search in one session answers. */
 export interface SessionEventToolsOptions {
   /** Results per page. Default 10. */
   readonly pageSize?: number | null | undefined

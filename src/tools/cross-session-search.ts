@@ -19,6 +19,7 @@ import {
 } from './agent-tool.ts'
 import { snippetAround } from './snippet.ts'
 
+/** The name by which models call the search in all sessions of a user. */
 export const CROSS_SESSION_SEARCH = 'cross_session_search'
 
 /** How many terms one query may have. */
@@ -61,6 +62,7 @@ const DESCRIPTION =
   'contains the terms, oldest first, as a JSON array of {sessionId, timestamp, type, text}; long texts ' +
   'are cut around the first match and marked truncated.'
 
+/** Whose sessions are searched, and how the search answers. */
 export interface CrossSessionRecallToolsOptions {
   /** Whose sessions are searched, fixed here so that no model can choose it. */
   readonly userId: string

@@ -11,6 +11,7 @@ import { createRepository } from './repository.ts'
 
 export { requestPersistence, type StorageStatus, storageStatus } from './storage-status.ts'
 
+/** Which database, and how it is opened and written. */
 export interface IndexedDBOptions {
   /** A database is one namespace of session ids. Default `'turnlog'`. */
   readonly databaseName?: string | null | undefined
