@@ -56,7 +56,7 @@ export function createBlockSource(
     },
 
     async readBlocks(numbers) {
-      const records = await Promise.all(numbers.map((number) => blocks.get(number)))
+      const records = await Promise.all(numbers.map(async (number) => blocks.get(number)))
       return records.map((record) => (record === undefined ? null : fromBlockRecord(record)))
     },
 
@@ -80,7 +80,7 @@ export async function readTails(
     const sessions = await transaction
       .objectStore('tails')
       .getAllKeys(IDBKeyRange.lowerBound(after, true), READ_AT_ONCE)
-    const found = await Promise.all(sessions.map((session) => heads.get(session)))
+    const found = await Promise.all(sessions.map(async (session) => heads.get(session)))
     for (const head of found) {
       if (events >= enough) return { tails, isAll: false }
       if (head === undefined) continue
