@@ -9,7 +9,9 @@ import type { EventRecord, SessionRecord } from '../../../src/core/session-repos
 import type { StoredBlock } from '../../../src/search/block.ts'
 import { groupOf, type StoredGroup } from '../../../src/search/directory.ts'
 import { type BlockSource, createLogIndex } from '../../../src/search/log-index.ts'
+import { recallBlocks } from '../../../src/search/recall-blocks.ts'
 import { Sealing, withEntry } from '../../../src/search/sealing.ts'
+import { mayContain, sequencesOf, signatureOf } from '../../../src/search/signature.ts'
 
 const words = [
   'ab',
@@ -80,6 +82,57 @@ function seal(records: ReadonlyMap<number, readonly EventRecord[]>, through: num
   }
 }
 
+type DamageKind = 'none' | 'block' | 'text' | 'group' | 'groupText'
+
+/** The blocks as a store gives them, some of them missing or damaged. */
+function damagedSource(
+  { blocks, groups }: ReturnType<typeof seal>,
+  damaged: readonly number[],
+  kind: DamageKind,
+): BlockSource {
+  for (const number of damaged) {
+    const block = blocks.get(number)
+    const group = groups.get(number)
+    if (kind === 'block') blocks.delete(number)
+    if (kind === 'text' && block !== undefined) blocks.set(number, { ...block, text: 'x' })
+    if (kind === 'group') groups.delete(number)
+    if (kind === 'groupText' && group !== undefined) groups.set(number, { ...group, entries: '[' })
+  }
+  return {
+    async readGroups(from, count, backwards) {
+      return [...groups]
+        .map(([number, group]) => ({ number, group }))
+        .filter(({ number }) => (backwards ? number <= from : number >= from))
+        .sort((a, b) => (backwards ? b.number - a.number : a.number - b.number))
+        .slice(0, count)
+    },
+    async readBlocks(numbers) {
+      return numbers.map((number) => blocks.get(number) ?? null)
+    },
+    async lastBlock() {
+      return blocks.size === 0 ? null : Math.max(...blocks.keys())
+    },
+    damaged: () => undefined,
+  }
+}
+
+/** Events as the definition sees them. */
+function viewsOf(log: readonly EventRecord[], sessionId: string) {
+  return log.map((record) => ({
+    sessionId,
+    seq: record.seq,
+    timestamp: new Date(record.timestamp),
+    message: {
+      role: record.role,
+      content: JSON.parse(record.body).message.content as string,
+    },
+    branch: record.branch,
+    synthetic: record.synthetic,
+    archived: false,
+    rewound: false,
+  }))
+}
+
 test('answers equal EventFilter.apply, whatever is damaged', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -89,32 +142,10 @@ test('answers equal EventFilter.apply, whatever is damaged', async () => {
       portions,
       fc.nat(60),
       fc.array(fc.nat(20), { maxLength: 2 }),
-      fc.constantFrom('none', 'block', 'text', 'group'),
+      fc.constantFrom<DamageKind>('none', 'block', 'text', 'group', 'groupText'),
       async (first, second, filter, portion, through, damaged, kind) => {
         const logs = new Map([first, second].map((log, index) => [index + 1, recordsOf(log)]))
-        const { blocks, groups } = seal(logs, through)
-        for (const number of damaged) {
-          if (kind === 'block') blocks.delete(number)
-          const block = blocks.get(number)
-          if (kind === 'text' && block !== undefined) blocks.set(number, { ...block, text: 'x' })
-          if (kind === 'group') groups.delete(number)
-        }
-        const source: BlockSource = {
-          async readGroups(from, count, backwards) {
-            return [...groups]
-              .map(([number, group]) => ({ number, group }))
-              .filter(({ number }) => (backwards ? number <= from : number >= from))
-              .sort((a, b) => (backwards ? b.number - a.number : a.number - b.number))
-              .slice(0, count)
-          },
-          async readBlocks(numbers) {
-            return numbers.map((number) => blocks.get(number) ?? null)
-          },
-          async lastBlock() {
-            return blocks.size === 0 ? null : Math.max(...blocks.keys())
-          },
-          damaged: () => undefined,
-        }
+        const source = damagedSource(seal(logs, through), damaged, kind)
         const log = logs.get(1) ?? []
         const wanted = EventFilter.of({ ...filter, ...portion })
         const answer = await readLog(
@@ -125,26 +156,85 @@ test('answers equal EventFilter.apply, whatever is damaged', async () => {
             filter: wanted.toJSON(),
           },
         )
-        const expected = wanted.apply(
-          log.map((record) => ({
-            seq: record.seq,
-            timestamp: new Date(record.timestamp),
-            message: {
-              role: record.role,
-              content: JSON.parse(record.body).message.content as string,
-            },
-            branch: record.branch,
-            synthetic: record.synthetic,
-            archived: false,
-            rewound: false,
-          })),
-        )
+        const expected = wanted.apply(viewsOf(log, 's1'))
         expect(answer.events.map(({ seq }) => seq)).toEqual(expected.map(({ seq }) => seq))
         expect(answer.next).toBeNull()
       },
     ),
     { numRuns: Number(process.env['TURNLOG_RUNS'] ?? 600) },
   )
+})
+
+test('a recall over sessions does so too, and passes over the sessions of others', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(events, events, events),
+      filters,
+      fc.nat(30),
+      fc.record({ offset: fc.nat(6), limit: fc.integer({ min: 1, max: 6 }) }),
+      fc.array(fc.nat(20), { maxLength: 2 }),
+      fc.constantFrom<DamageKind>('none', 'block', 'text', 'group', 'groupText'),
+      async (generated, filter, through, page, damaged, kind) => {
+        const logs = new Map(generated.map((log, index) => [index + 1, recordsOf(log)]))
+        const source = damagedSource(seal(logs, through), damaged, kind)
+        const sessions = new Map([...logs].map(([number, log]) => [number, sessionOf(log, number)]))
+        sessions.delete(3) // of somebody else
+        const answer = await recallBlocks(
+          { now: 0, userId: 'u', filter: EventFilter.of(filter).toJSON(), ...page },
+          {
+            blocks: source,
+            tails: async () =>
+              [...logs].flatMap(([session, log]) =>
+                log.length > through ? [{ session, first: through + 1, last: log.length }] : [],
+              ),
+            session: async (number) => sessions.get(number) ?? null,
+            sessions: async () => [...sessions.values()],
+            open: ({ number }) => logSource(logs.get(number) ?? []),
+          },
+        )
+        const expected = [...sessions]
+          .flatMap(([number, { id }]) =>
+            EventFilter.of(filter).apply(viewsOf(logs.get(number) ?? [], id)),
+          )
+          .map(({ sessionId, seq, timestamp }) => ({ sessionId, seq, time: timestamp.getTime() }))
+          .sort(
+            (a, b) => a.time - b.time || a.sessionId.localeCompare(b.sessionId) || a.seq - b.seq,
+          )
+          .slice(page.offset, page.offset + page.limit)
+        expect(
+          answer.events.map(({ sessionId, seq, timestamp }) => ({
+            sessionId,
+            seq,
+            time: timestamp,
+          })),
+        ).toEqual(expected)
+      },
+    ),
+    { numRuns: Number(process.env['TURNLOG_RUNS'] ?? 600) },
+  )
+})
+
+test('a term is found wherever it stands, of any length and script', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('a', 'b', '中', '\ud83c', 'é', '\u0000'),
+    maxLength: 12,
+  })
+  fc.assert(
+    fc.property(fc.array(text), text, text, text, (others, before, term, after) => {
+      const signature = signatureOf([...others, before + term + after])
+      expect(mayContain(signature, sequencesOf(term))).toBe(true)
+    }),
+  )
+})
+
+test('most blocks without a term are passed over, also for short ones', () => {
+  const words = Array.from({ length: 4000 }, (_, index) => `w${(index * 7919).toString(36)}`)
+  const signature = signatureOf(words.map((word) => `said ${word} again`))
+  const absent = Array.from({ length: 1000 }, (_, index) =>
+    String.fromCharCode(0x4e00 + index * 7, 0x5e00 + index * 5),
+  )
+  const kept = absent.filter((term) => mayContain(signature, sequencesOf(term)))
+  expect(kept.length).toBeLessThan(50)
 })
 
 function recordsOf(
@@ -166,7 +256,7 @@ function recordsOf(
 
 function logSource(
   log: readonly EventRecord[],
-  index: ReturnType<typeof createLogIndex>,
+  index?: ReturnType<typeof createLogIndex>,
 ): LogSource {
   return {
     index,
@@ -187,10 +277,10 @@ function logSource(
   }
 }
 
-function sessionOf(log: readonly EventRecord[]): SessionRecord {
+function sessionOf(log: readonly EventRecord[], number = 1): SessionRecord {
   return {
-    number: 1,
-    id: 's',
+    number,
+    id: `s${number}`,
     userId: 'u',
     createdAt: 0,
     expiresAt: null,
