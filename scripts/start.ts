@@ -25,7 +25,7 @@ try {
   })
   console.log(`
   Chat      ${application.url.href}
-  Worker    ${application.url.href}api/docs   (user "${DEVELOPMENT_USER}", this machine only)
+  Worker    ${application.url.href}api/openapi.json   (user "${DEVELOPMENT_USER}", this machine only)
 
   Conversations are kept in your browser; after a sign-in (Settings), in .wrangler/chat.
   Ctrl+C ends it.

@@ -74,9 +74,9 @@ test('a conversation is there after a reload and without network, and the agent 
   await shows(answer.locator('.tool summary')).toContainText('conversation_search for “bicycle”')
   await shows(answer.locator('blockquote')).toContainText(bicycle)
   await shows(ana.page.locator('.model')).toContainText('Built-in stand-in')
+  await ana.screenshot('answer')
   await answer.locator('.tool summary').click()
   await shows(answer.locator('.tool pre').last()).toContainText('"type": "user"')
-  await ana.screenshot('answer')
   await context.setOffline(false)
 })
 

@@ -378,7 +378,11 @@ function useToasts() {
     }: Partial<Toast> & { readonly text: string; readonly time?: number }) => {
       last.current += 1
       const id = last.current
-      setToasts((shown) => [...shown.slice(-3), { id, text, isError, action }])
+      setToasts((shown) => {
+        // What fails again and again, such as a Worker that cannot be reached, is said once.
+        const others = isError ? shown.filter((toast) => toast.text !== text) : shown
+        return [...others.slice(-3), { id, text, isError, action }]
+      })
       // What went wrong stays until it was read.
       if (!isError) setTimeout(() => dismiss(id), time)
     },

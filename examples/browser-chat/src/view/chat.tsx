@@ -306,7 +306,7 @@ function Boundary({
   return (
     <>
       <p className="boundary">
-        <span>The prompt begins here. What is above is archived: stored, and found by search.</span>
+        <span>The prompt begins here. Above is archived, and found by search.</span>
       </p>
       {summaries.map((entry) => (
         <EntryView
