@@ -1,5 +1,6 @@
 /** turnlog/http: sessions as an authenticated HTTP API. */
 
+export type { LogService } from '../core/create-log-service.ts'
 export type * from '../wire/event.ts'
 export type { ProblemCode } from '../wire/problem.ts'
 export { PROBLEM_TYPE, type Problem, STATUS_OF } from '../wire/problem.ts'

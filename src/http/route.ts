@@ -1,7 +1,7 @@
 /** What a route is, and what it is given. */
 
+import type { LogService } from '../core/create-log-service.ts'
 import type { SessionRepository } from '../core/session-repository.ts'
-import type { SessionService } from '../core/session-service.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -13,7 +13,7 @@ export interface RouteRequest {
   /** From authentication, never from the request. */
   readonly userId: string
   /** The user's sessions. */
-  readonly service: SessionService
+  readonly service: LogService
   /** The store below `service`. */
   readonly repository: SessionRepository
   /** The server's clock, in epoch milliseconds. */

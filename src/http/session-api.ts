@@ -2,9 +2,9 @@
 
 import type { Context } from 'hono'
 import { Hono } from 'hono/tiny'
+import type { LogService } from '../core/create-log-service.ts'
 import { describeValue, invalidArgument } from '../core/errors.ts'
 import { randomId } from '../core/identifiers.ts'
-import type { SessionService } from '../core/session-service.ts'
 import { decodeSegment } from '../wire/ids.ts'
 import { type Authenticate, requireUser } from './authenticate.ts'
 import openApi from './openapi.json' with { type: 'json' }
@@ -24,7 +24,7 @@ export interface SessionApiOptions<Env = AnyEnv> {
    * A service over the sessions of this user and of nobody else: ids in a request are looked for
    * there. `durableObjectSessions(env.SESSIONS, userId)` is one.
    */
-  readonly sessions: (env: Env, userId: string) => SessionService | Promise<SessionService>
+  readonly sessions: (env: Env, userId: string) => LogService | Promise<LogService>
   /** Whether `cross_session_search` is offered. Default `false`. */
   readonly crossSessionSearch?: boolean | null | undefined
   /**

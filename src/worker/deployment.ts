@@ -14,7 +14,7 @@ import {
   type Route,
   type SessionApi,
 } from '../http/index.ts'
-import { durableObjectSessions } from './durable-object-sessions.ts'
+import { durableObjectLog } from './durable-object-sessions.ts'
 import type { SessionStore } from './session-store.ts'
 
 /** What wrangler.toml and the secrets bind. */
@@ -49,7 +49,7 @@ const RATE_PERIOD = 10
 export function createDeployment(routes: readonly Route[] = []): SessionApi<DeploymentBindings> {
   return createSessionApi<DeploymentBindings>({
     authenticate: chooseAuthentication(settings),
-    sessions: ({ SESSIONS }, userId) => durableObjectSessions(SESSIONS, userId),
+    sessions: ({ SESSIONS }, userId) => durableObjectLog(SESSIONS, userId),
     crossSessionSearch: offersCrossSessionSearch(),
     allowedOrigins: listOf(settings.ALLOWED_ORIGINS),
     async rateLimit({ RATE_LIMITER }, userId) {

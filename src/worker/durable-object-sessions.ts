@@ -1,8 +1,10 @@
 /** A user's sessions in a Durable Object, for a Worker. */
 
+import { createLogService, type LogService } from '../core/create-log-service.ts'
 import { createSessionService } from '../core/create-session-service.ts'
 import { checkId } from '../core/identifiers.ts'
 import type { Message } from '../core/message.ts'
+import type { SessionRepository } from '../core/session-repository.ts'
 import type { SessionService, SessionServiceOptions } from '../core/session-service.ts'
 import { durableObjectRepository } from './durable-object-repository.ts'
 import type { SessionStore } from './session-store.ts'
@@ -26,9 +28,24 @@ export function durableObjectSessions<M extends Message = Message>(
   userId: string,
   options: SessionServiceOptions | null = {},
 ): SessionService<M> {
-  const id = namespace.idFromName(objectName(userId))
-  const repository = durableObjectRepository(() => namespace.get(id))
+  const repository = repositoryOf(namespace, userId)
   return createSessionService<M>(repository, { ...options, defaultUserId: userId })
+}
+
+/** {@link durableObjectSessions} for a Worker that only serves, and need not carry compaction along. */
+export function durableObjectLog(
+  namespace: DurableObjectNamespace<SessionStore>,
+  userId: string,
+): LogService {
+  return createLogService(repositoryOf(namespace, userId), { defaultUserId: userId }).service
+}
+
+function repositoryOf(
+  namespace: DurableObjectNamespace<SessionStore>,
+  userId: string,
+): SessionRepository {
+  const id = namespace.idFromName(objectName(userId))
+  return durableObjectRepository(() => namespace.get(id))
 }
 
 /**

@@ -31,6 +31,9 @@ export function addMcpTools(server: McpServer, tools: readonly AgentTool[]): voi
   }
 }
 
+/** What a search needs of a service. */
+type SearchableSessions = Pick<SessionService, 'getEvents' | 'recallEvents'>
+
 export interface McpSearchOptions {
   /** The session of `conversation_search`; no client can choose another. Default: there is no such tool. */
   readonly sessionId?: string | null | undefined
@@ -48,7 +51,7 @@ export interface McpSearchOptions {
  * @throws SessionError `INVALID_ARGUMENT`
  */
 export function createMcpSearchServer(
-  service: SessionService,
+  service: SearchableSessions,
   options: McpSearchOptions,
   serverOptions?: ServerOptions,
 ): McpServer {
@@ -60,7 +63,7 @@ export function createMcpSearchServer(
 /** Of this server, as clients see it. */
 const VERSION = '1'
 
-function searchTools(service: SessionService, options: McpSearchOptions): readonly AgentTool[] {
+function searchTools(service: SearchableSessions, options: McpSearchOptions): readonly AgentTool[] {
   const { sessionId, branch, userId, pageSize } = options
   const tools: AgentTool[] = []
   if (sessionId !== null && sessionId !== undefined) {
