@@ -59,7 +59,7 @@ test('every entry is compiled in some project', () => {
   expect(compiled.size).toBe(listEntries().length)
 })
 
-test.for(projects)('$name', ({ options, entries }) => {
+test.for(projects)('$name', { timeout: 240_000 }, ({ options, entries }) => {
   const lines = entries.map((entry, index) => `import * as entry${index} from '${entry}'`)
   const names = entries.map((_, index) => `entry${index}`)
   writeFileSync(join(folder, 'main.ts'), `${lines.join('\n')}\nexport default [${names}]\n`)
@@ -82,5 +82,5 @@ test.for(projects)('$name', ({ options, entries }) => {
   const { stdout } = spawnSync(process.execPath, [compiler, '-p', folder], { encoding: 'utf8' })
   // Errors inside other packages' declarations are not ours.
   const ours = stdout.split('\n').filter((line) => /(^|\/)(dist|main\.ts)/.test(line))
-  expect(ours.filter((line) => !line.includes('node_modules/@'))).toEqual([])
+  expect(ours.filter((line) => !line.includes('node_modules/'))).toEqual([])
 })
