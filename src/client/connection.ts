@@ -53,12 +53,12 @@ export interface Call {
 
 export interface Connection {
   /**
-   * The JSON that a call is answered with.
+   * What `read` makes of the JSON that a call is answered with.
    *
    * @throws SessionError with the code that the server gave; `STORAGE_UNAVAILABLE` when it could not be
-   * reached or did not answer in any of the tries; `CLOSED`.
+   * reached or did not answer in any of the tries; `STORAGE_FAILED` when `read` throws; `CLOSED`.
    */
-  call<T>(call: Call): Promise<T>
+  call<T, R>(call: Call, read: (answer: T) => R): Promise<R>
   /** One try of a request whose answer is read by the caller, until `signal` ends it. */
   open(call: Call, signal: AbortSignal): Promise<Response>
   close(): void
@@ -154,7 +154,7 @@ export function connect(given: ConnectionOptions): Connection {
   }
 
   return {
-    async call<T>(call: Call): Promise<T> {
+    async call<T, R>(call: Call, read: (answer: T) => R): Promise<R> {
       const body = call.body === undefined ? null : JSON.stringify(call.body)
       let delay = retryDelay
       for (let made = 1; ; made++) {
@@ -166,7 +166,7 @@ export function connect(given: ConnectionOptions): Connection {
           if (isSessionError(cause)) throw cause // of getToken, not of the network
           failed = { ok: false, error: unreachable(base, made, cause), retry: true, retryAfter: 0 }
         }
-        if (failed.ok) return failed.value as T
+        if (failed.ok) return understand(call, () => read(failed.value as T))
         checkOpen()
         if (!failed.retry || made >= attempts || failed.retryAfter > MAX_RETRY_AFTER) {
           throw failed.error
@@ -186,6 +186,18 @@ export function connect(given: ConnectionOptions): Connection {
       isClosed = true
       closing.abort()
     },
+  }
+}
+
+/** A server of another version, or none of this API, may answer anything. */
+function understand<R>({ method, path }: Call, read: () => R): R {
+  try {
+    return read()
+  } catch (cause) {
+    if (isSessionError(cause)) throw cause
+    throw new SessionError('STORAGE_FAILED', `the answer to ${method} ${path} is not readable`, {
+      cause,
+    })
   }
 }
 

@@ -79,69 +79,73 @@ export function httpRepository(connection: Connection): SessionRepository {
       expectedBoundary,
       expectedSession,
     }
-    const answer = await connection.call<WireCommitted>({
-      method: 'POST',
-      path: `${pathOf(sessionId)}/${isAppend ? 'events' : 'commits'}`,
-      headers: { prefer: 'return=minimal' },
-      body,
-    })
+    const result = await connection.call(
+      {
+        method: 'POST',
+        path: `${pathOf(sessionId)}/${isAppend ? 'events' : 'commits'}`,
+        headers: { prefer: 'return=minimal' },
+        body,
+      },
+      (answer: WireCommitted) => ({
+        session: fromWireSession(answer.session),
+        events: completeEvents(events, answer.events),
+      }),
+    )
     changed(sessionId)
-    return {
-      session: fromWireSession(answer.session),
-      events: completeEvents(events, answer.events),
-    }
+    return result
   }
 
   return {
     async createSession(session, { now, creation = randomId() }) {
-      const { session: found, created } = await connection.call<WireCreated>({
-        method: 'PUT',
-        path: pathOf(session.id),
-        headers: { 'idempotency-key': creation },
-        body: toWireNewSession(session, now),
-      })
-      if (created) changed(session.id)
-      return { session: fromWireSession(found), created }
+      const result = await connection.call(
+        {
+          method: 'PUT',
+          path: pathOf(session.id),
+          headers: { 'idempotency-key': creation },
+          body: toWireNewSession(session, now),
+        },
+        (answer: WireCreated) => ({ ...answer, session: fromWireSession(answer.session) }),
+      )
+      if (result.created) changed(session.id)
+      return result
     },
 
     async findSession(sessionId) {
-      const answer = await orNull(
+      return orNull(
         'SESSION_NOT_FOUND',
-        connection.call<{ readonly session: WireSession }>({
-          method: 'GET',
-          path: pathOf(sessionId),
-        }),
+        connection.call({ method: 'GET', path: pathOf(sessionId) }, readSession),
       )
-      return answer === null ? null : fromWireSession(answer.session)
     },
 
     async updateSession(sessionId, { metadata, expiresAt }) {
-      const { session } = await connection.call<{ readonly session: WireSession }>({
-        method: 'PATCH',
-        path: pathOf(sessionId),
-        body: { metadata: metadata === undefined ? undefined : JSON.parse(metadata), expiresAt },
-      })
+      const body = {
+        metadata: metadata === undefined ? undefined : JSON.parse(metadata),
+        expiresAt,
+      }
+      const session = await connection.call(
+        { method: 'PATCH', path: pathOf(sessionId), body },
+        readSession,
+      )
       changed(sessionId)
-      return fromWireSession(session)
+      return session
     },
 
     listSessions: (request) => listSessions(connection, request),
 
     async deleteSession(sessionId) {
-      const { deleted } = await connection.call<{ readonly deleted: boolean }>({
-        method: 'DELETE',
-        path: pathOf(sessionId),
-      })
+      const deleted = await connection.call(
+        { method: 'DELETE', path: pathOf(sessionId) },
+        (answer: { readonly deleted: boolean }) => answer.deleted,
+      )
       if (deleted) changed(sessionId)
       return deleted
     },
 
     async deleteUser(userId) {
-      const { deletedSessions } = await connection.call<{ readonly deletedSessions: number }>({
-        method: 'DELETE',
-        path: `/user?userId=${encodeURIComponent(userId)}`,
-      })
-      return deletedSessions
+      return connection.call(
+        { method: 'DELETE', path: `/user?userId=${encodeURIComponent(userId)}` },
+        readDeletedSessions,
+      )
     },
 
     deleteExpiredSessions: (before) => deleteExpired(connection, before),
@@ -154,49 +158,47 @@ export function httpRepository(connection: Connection): SessionRepository {
         after: afterSeq,
         cursor: cursor === undefined ? undefined : JSON.stringify(cursor),
       }
-      const answer = await connection.call<WireRead>({
-        method: 'POST',
-        path: `${pathOf(sessionId)}/query`,
-        body,
-      })
-      return {
-        session: fromWireSession(answer.session),
-        events: answer.events.map(fromWireEvent),
-        damage: answer.damage,
-        next: answer.next === null ? null : (JSON.parse(answer.next) as ReadCursor),
-      }
+      return connection.call(
+        { method: 'POST', path: `${pathOf(sessionId)}/query`, body },
+        (answer: WireRead) => ({
+          session: fromWireSession(answer.session),
+          events: answer.events.map(fromWireEvent),
+          damage: answer.damage,
+          next: answer.next === null ? null : (JSON.parse(answer.next) as ReadCursor),
+        }),
+      )
     },
 
     async findEvent(sessionId, eventId) {
-      const answer = await orNull(
+      return orNull(
         'EVENT_NOT_FOUND',
-        connection.call<{ readonly event: WireEvent | WireDamagedEvent }>({
-          method: 'GET',
-          path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}`,
-        }),
+        connection.call(
+          { method: 'GET', path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}` },
+          ({ event }: { readonly event: WireEvent | WireDamagedEvent }) => fromWireEvent(event),
+        ),
       )
-      return answer === null ? null : fromWireEvent(answer.event)
     },
 
     async readBoundaries(sessionId, { beforeSeq }) {
-      const { boundaries } = await connection.call<{ readonly boundaries: WireBoundary[] }>({
-        method: 'GET',
-        path: `${pathOf(sessionId)}/boundaries${beforeSeq === undefined ? '' : `?beforeSeq=${beforeSeq}`}`,
-      })
-      return boundaries.map(fromWireBoundary)
+      const query = beforeSeq === undefined ? '' : `?beforeSeq=${beforeSeq}`
+      return connection.call(
+        { method: 'GET', path: `${pathOf(sessionId)}/boundaries${query}` },
+        (answer: { readonly boundaries: readonly WireBoundary[] }) =>
+          answer.boundaries.map(fromWireBoundary),
+      )
     },
 
     // The server makes what is left of an erased event by the same rule, so no body is sent.
     async eraseEvent(sessionId, eventId) {
-      const answer = await orNull(
+      const erased = await orNull(
         'EVENT_NOT_FOUND',
-        connection.call<{ readonly erased: boolean }>({
-          method: 'DELETE',
-          path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}`,
-        }),
+        connection.call(
+          { method: 'DELETE', path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}` },
+          () => true,
+        ),
       )
-      if (answer !== null) changed(sessionId)
-      return answer !== null
+      if (erased !== null) changed(sessionId)
+      return erased !== null
     },
 
     async recallEvents({ userId, filter, offset, limit }) {
@@ -207,15 +209,14 @@ export function httpRepository(connection: Connection): SessionRepository {
         offset: Math.min(offset, Number.MAX_SAFE_INTEGER),
         limit,
       }
-      const answer = await connection.call<WireRecall>({ method: 'POST', path: '/recall', body })
-      return {
-        events: answer.events.map((event) => ({
-          ...fromWireEvent(event),
-          sessionId: event.sessionId,
-        })),
-        damage: answer.damage,
-        complete: answer.complete,
-      }
+      return connection.call(
+        { method: 'POST', path: '/recall', body },
+        ({ events, damage, complete }: WireRecall) => ({
+          events: events.map((event) => ({ ...fromWireEvent(event), sessionId: event.sessionId })),
+          damage,
+          complete,
+        }),
+      )
     },
 
     watch(listener, given) {
@@ -247,11 +248,19 @@ export async function deleteExpired(
   connection: Connection,
   before: number | null,
 ): Promise<number> {
-  const { deletedSessions } = await connection.call<{ readonly deletedSessions: number }>({
-    method: 'DELETE',
-    path: `/expired-sessions${before === null ? '' : `?before=${before}`}`,
-  })
-  return deletedSessions
+  const query = before === null ? '' : `?before=${before}`
+  return connection.call(
+    { method: 'DELETE', path: `/expired-sessions${query}` },
+    readDeletedSessions,
+  )
+}
+
+function readSession(answer: { readonly session: WireSession }): SessionRecord {
+  return fromWireSession(answer.session)
+}
+
+function readDeletedSessions(answer: { readonly deletedSessions: number }): number {
+  return answer.deletedSessions
 }
 
 function pathOf(sessionId: string): string {
@@ -285,11 +294,13 @@ async function listSessions(
       userId: request.userId,
       ...(cursor === null ? {} : { cursor }),
     })
-    const page: WireSessionPage = await connection.call<WireSessionPage>({
-      method: 'GET',
-      path: `/sessions?${query}`,
-    })
-    for (const session of page.sessions) sessions.push(fromWireSession(session))
+    const page: Omit<WireSessionPage, 'sessions'> & {
+      readonly sessions: readonly SessionRecord[]
+    } = await connection.call(
+      { method: 'GET', path: `/sessions?${query}` },
+      (answer: WireSessionPage) => ({ ...answer, sessions: answer.sessions.map(fromWireSession) }),
+    )
+    sessions.push(...page.sessions)
     cursor = page.cursor
     if (cursor === null) break
   }

@@ -49,8 +49,10 @@ export function createHttpSessionService<M extends Message = Message>(
   ): Promise<O | null | undefined> => {
     const options = readOptions(given)
     if (isGiven(options.userId)) return given
-    known ??= (await connection.call<{ readonly userId: string }>({ method: 'GET', path: '/user' }))
-      .userId
+    known ??= await connection.call(
+      { method: 'GET', path: '/user' },
+      ({ userId }: { readonly userId: string }) => userId,
+    )
     return { ...options, userId: known } as O
   }
 

@@ -291,6 +291,31 @@ describe('tries', () => {
   })
 })
 
+describe('an answer of something else', () => {
+  test.each([
+    ['nothing', null],
+    ['a number', 5],
+    ['an empty object', {}],
+    ['lists in place of objects', { session: [], events: 5, sessions: {}, boundaries: null }],
+  ])('%s: is a typed error of every call', async (_, body) => {
+    const send: typeof fetch = async () => Response.json(body)
+    const client = createHttpSessionService({ baseUrl: BASE_URL, fetch: send, userId: 'ana' })
+    for (const call of [
+      () => client.create(),
+      () => client.findById('s'),
+      () => client.update('s', {}),
+      () => client.listSessions(),
+      () => client.appendMessage('s', hello),
+      () => client.getEvents('s'),
+      () => client.findEvent('s', 'e'),
+      () => client.recallEvents({}),
+      () => client.rewind('s', { before: 'e' }),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ name: 'SessionError', code: 'STORAGE_FAILED' })
+    }
+  })
+})
+
 describe('bad options', () => {
   test.each([
     ['baseUrl', { baseUrl: undefined }],
