@@ -84,7 +84,7 @@ export function reading<T>(
     return read()
   } catch (error) {
     if (error instanceof SessionError) throw error
-    throw invalid(code, field, `cannot be read: ${String(error)}`, error)
+    throw invalid(code, field, `cannot be read: ${describeThrown(error)}`, error)
   }
 }
 
@@ -111,6 +111,15 @@ export function notOwner(sessionId: string, userId: string): SessionError {
     `session "${sessionId}" does not belong to user "${userId}"`,
     { details: { sessionId, userId } },
   )
+}
+
+/** A caught value in an error message; nobody has to throw an `Error`. */
+export function describeThrown(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return describeValue(thrown) // an object without a prototype, or a Proxy
+  }
 }
 
 /** How a value looks in an error message: its kind, and short primitives themselves. */

@@ -1,6 +1,6 @@
 /** The stored form of what users hand in: a snapshot in JSON terms, the same in every store. */
 
-import { describeValue, invalid, SessionError } from './errors.ts'
+import { describeThrown, describeValue, invalid, SessionError } from './errors.ts'
 
 /** What JSON can hold. */
 export type JsonValue =
@@ -182,7 +182,7 @@ function unstorable(path: string, problem: string): SessionError {
 }
 
 function unreadable(path: string, cause: unknown): SessionError {
-  return invalid('INVALID_EVENT', path, `cannot be read: ${String(cause)}`, cause)
+  return invalid('INVALID_EVENT', path, `cannot be read: ${describeThrown(cause)}`, cause)
 }
 
 /**

@@ -5,7 +5,7 @@
  * that somebody wrote by hand may leave out all of them.
  */
 
-import { describeValue, invalidArgument, reading, SessionError } from './errors.ts'
+import { describeThrown, describeValue, invalidArgument, reading, SessionError } from './errors.ts'
 import { MAX_BATCH_BYTES, type PreparedEvent, prepareEvent } from './event-input.ts'
 import { checkId } from './identifiers.ts'
 import { toEpochMilliseconds } from './instant.ts'
@@ -217,7 +217,7 @@ export async function parseSession(input: TextInput): Promise<ParsedSession> {
   } catch (error) {
     throw new SessionError(
       'INVALID_IMPORT',
-      `line ${line} ${error instanceof SessionError ? error.message : `is not readable: ${String(error)}`}`,
+      `line ${line} ${error instanceof SessionError ? error.message : `is not readable: ${describeThrown(error)}`}`,
       { cause: error, details: { line } },
     )
   }

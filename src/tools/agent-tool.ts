@@ -1,6 +1,6 @@
 /** What turnlog's tools look like, free of any framework. */
 
-import { isSessionError } from '../core/errors.ts'
+import { describeThrown, isSessionError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 
 /** The context key under which a tool finds its session id (Spring AI's `ChatMemory.CONVERSATION_ID`). */
@@ -36,7 +36,7 @@ export async function answer(run: () => Promise<string>): Promise<string> {
   } catch (error) {
     if (error instanceof ToolArgumentError || isSessionError(error))
       return `Error: ${error.message}`
-    return `Error: the search failed: ${error instanceof Error ? error.message : String(error)}`
+    return `Error: the search failed: ${error instanceof Error ? error.message : describeThrown(error)}`
   }
 }
 

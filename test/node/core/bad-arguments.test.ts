@@ -1,6 +1,7 @@
 // Bad arguments of what is no method of a service: each is refused by name, at once and not at its first use.
 import {
   allMessages,
+  CONVERSATION_ID,
   createCrossSessionRecallTools,
   createSessionEventTools,
   createSessionMemory,
@@ -106,6 +107,22 @@ test.each([
 test('what a Proxy threw is the cause', () => {
   expect(() => createInMemorySessionService(hostile)).toThrowError(
     expect.objectContaining({ cause: new Error('the keys failed') }),
+  )
+})
+
+test('what is thrown need not be an error', async () => {
+  const thrown = Object.create(null)
+  const input = {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(thrown) }),
+  }
+  await expect(service.importSession(input)).rejects.toMatchObject({
+    code: 'INVALID_IMPORT',
+    cause: thrown,
+  })
+  const [tool] = createSessionEventTools({ getEvents: () => Promise.reject(thrown) })
+  const args = { innerThought: '', query: 'a' }
+  expect(await tool.execute(args, { [CONVERSATION_ID]: 's' })).toBe(
+    'Error: the search failed: object',
   )
 })
 
