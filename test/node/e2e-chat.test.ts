@@ -152,7 +152,8 @@ test('what is archived stands apart, is not in the prompt, and is found by the a
   await shows(ana.page.getByText('4 messages left the prompt.')).toBeVisible()
   await ana.ask('Which colour has my bicycle?')
   await shows(ana.entries.last().locator('blockquote')).toContainText('green Pelikan')
-  await ana.entries.first().scrollIntoViewIfNeeded()
+  await ana.page.getByRole('button', { name: 'Dismiss' }).click()
+  await ana.page.getByText('I walk a lot.').scrollIntoViewIfNeeded()
   await ana.screenshot('archived')
   expect(await ana.barriers()).toEqual([])
 
@@ -295,6 +296,12 @@ test('20,000 messages: the last screen, scrolling back and a search read little;
     .pressSequentially('Typing goes on as if it were short.')
   expect(await ana.page.evaluate('drawn')).toBe(0)
   expect(await reads()).toBe(before)
+
+  // A prompt of 20,000 messages would be none: what is too old is archived first, and found all the same.
+  await ana.page.getByRole('button', { name: 'Prompt', exact: true }).click()
+  await ana.ask('Who knows the albatross?')
+  await shows(ana.entries.last().locator('blockquote')).toContainText('message 4321')
+  await shows(ana.page.getByRole('complementary')).toContainText('14 of 20,004')
 })
 
 test('signed in, conversations are kept on the Worker; those of the browser move there', async () => {
@@ -303,6 +310,7 @@ test('signed in, conversations are kept on the Worker; those of the browser move
   await ana.ask(bicycle)
   const settings = await ana.openSettings()
   await shows(settings).toContainText('Its user is “developer”')
+  await shows(settings).toContainText(/MB used of .*; the browser may clear it/)
   await ana.screenshot('settings')
   expect(await ana.barriers()).toEqual([])
   await settings.getByRole('button', { name: 'Sign in to the Worker' }).click()
@@ -327,6 +335,7 @@ test('signed in, conversations are kept on the Worker; those of the browser move
 })
 
 test('an OpenAI-compatible server answers, and an error of it is shown', async () => {
+  let isBroken = false
   const requests: { readonly authorization: string | undefined; readonly body: string }[] = []
   const server = createServer(async (request, response) => {
     response.setHeader('access-control-allow-origin', '*')
@@ -335,9 +344,15 @@ test('an OpenAI-compatible server answers, and an error of it is shown', async (
     let body = ''
     for await (const piece of request) body += piece
     requests.push({ authorization: request.headers.authorization, body })
-    if (body.includes('break')) {
+    if (isBroken) {
       response.writeHead(400, { 'content-type': 'application/json' })
       return response.end(JSON.stringify({ error: { message: 'No such model here' } }))
+    }
+    if (!body.includes('"stream":true')) {
+      const message = { role: 'assistant', content: 'They greeted each other.' }
+      response.setHeader('content-type', 'application/json')
+      const choices = [{ index: 0, message, finish_reason: 'stop' }]
+      return response.end(JSON.stringify({ id: '1', choices }))
     }
     response.setHeader('content-type', 'text/event-stream')
     for (const content of ['Hello ', '**there**.']) {
@@ -364,12 +379,25 @@ test('an OpenAI-compatible server answers, and an error of it is shown', async (
     expect(JSON.parse(requests[0]?.body ?? '')).toMatchObject({ model: 'small', stream: true })
     expect(requests[0]?.body).toContain('conversation_search')
 
-    await ana.send('Please break')
+    isBroken = true
+    await ana.send('Are you there?')
     await shows(ana.page.getByRole('alert').filter({ hasText: 'No answer' })).toContainText(
       'No such model here',
     )
     await ana.page.getByRole('button', { name: 'Ask again' }).waitFor()
     await shows(ana.entries).toHaveCount(3)
+    isBroken = false
+    await ana.page.getByRole('button', { name: 'Ask again' }).click()
+    await ana.waitForAnswer()
+    await shows(ana.entries).toHaveCount(4)
+    await shows(ana.page.getByText('No answer')).toHaveCount(0)
+
+    // This model can summarise what is archived.
+    await (await ana.openSettings()).getByLabel('Archive when there are more turns than').fill('2')
+    await ana.page.getByRole('button', { name: 'Close settings' }).click()
+    await ana.ask('Good evening')
+    await shows(ana.page.locator('.summary')).toContainText('They greeted each other.')
+    await shows(ana.page.locator('.archived')).toHaveCount(4)
     const [refused] = (ana.complaints as string[]).splice(0)
     expect(refused).toContain('400') // the browser's own line about the answer
   } finally {

@@ -64,6 +64,7 @@ export function App() {
   const [target, setTarget] = useState<ChatProps['target']>(null)
   const [isMenuOpen, setIsMenuOpen] = useState(false)
   const menuButton = useRef<HTMLButtonElement>(null)
+  const closeButton = useRef<HTMLButtonElement>(null)
   const [showsSettings, setShowsSettings] = useState(false)
   const [kind, setKind] = useState<ModelKind>('stand-in')
   const [offer, setOffer] = useState(0)
@@ -183,6 +184,7 @@ export function App() {
 
   useEffect(() => {
     if (!isMenuOpen) return
+    closeButton.current?.focus()
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return
       setIsMenuOpen(false)
@@ -201,6 +203,7 @@ export function App() {
             turnlog <span>chat</span>
           </h1>
           <button
+            ref={closeButton}
             type="button"
             className="icon-button phone"
             aria-label="Close the list"

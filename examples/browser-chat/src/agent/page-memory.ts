@@ -5,6 +5,7 @@ import {
   type CompactionStrategy,
   createSessionMemory,
   recursiveSummarization,
+  type Session,
   type SessionMemory,
   type SessionService,
   turnCountTrigger,
@@ -28,7 +29,7 @@ export function createPageMemory(
   const { maxTurns } = options
   return createSessionMemory(service, {
     trigger: turnCountTrigger(maxTurns),
-    strategy: strategyOf(options, Math.max(1, Math.ceil(maxTurns / 2))),
+    strategy: strategyOf(options, keptTurns(maxTurns)),
   })
 }
 
@@ -44,10 +45,35 @@ export async function archiveNow(
   return result.eventsRemoved
 }
 
+/** Events for each turn in the prompt, above which it is worth a look whether the prompt is too long. */
+const WORTH_A_LOOK = 8
+
+/**
+ * Makes a prompt fit before the first question: an imported conversation may be far too long for any
+ * model, and for a summary. Reads nothing of a conversation that is short enough.
+ */
+export async function fitPrompt(
+  service: SessionService<ModelMessage>,
+  { id, eventCount }: Session,
+  { maxTurns }: PageMemoryOptions,
+): Promise<void> {
+  if (eventCount <= maxTurns * WORTH_A_LOOK) return
+  const { status, error } = await service.compact(id, {
+    trigger: turnCountTrigger(maxTurns),
+    strategy: turnWindow({ maxTurns: keptTurns(maxTurns) }),
+  })
+  if (status === 'failed') throw error ?? new Error('The prompt could not be made to fit.')
+}
+
+function keptTurns(maxTurns: number): number {
+  return Math.max(1, Math.ceil(maxTurns / 2))
+}
+
 function strategyOf({ summarizer }: PageMemoryOptions, turns: number): CompactionStrategy {
   if (summarizer === null) return turnWindow({ maxTurns: turns })
   return recursiveSummarization({
     maxEventsToKeep: turns * 2,
+    overlapSize: Math.min(2, turns),
     async summarize({ system, prompt }, { signal }) {
       const model = await summarizer()
       const { text } = await generateText({

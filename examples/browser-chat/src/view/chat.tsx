@@ -11,7 +11,12 @@ import {
   useSyncExternalStore,
 } from 'react'
 import type { AiRun } from 'turnlog/ai-sdk'
-import { archiveNow, createPageMemory, type PageMemoryOptions } from '../agent/page-memory.ts'
+import {
+  archiveNow,
+  createPageMemory,
+  fitPrompt,
+  type PageMemoryOptions,
+} from '../agent/page-memory.ts'
 import { createPageTransport, questionId } from '../agent/page-transport.ts'
 import { CONTINUE } from '../agent/wording.ts'
 import { chooseModel } from '../model/choose-model.ts'
@@ -49,6 +54,8 @@ export function Chat(props: ChatProps) {
   const [liveRun, setLiveRun] = useState<string | null>(null)
   const [spoken, setSpoken] = useState('')
   const run = useRef<AiRun | null>(null)
+  /** The memory keeps the prompt short from then on. */
+  const isFitted = useRef(false)
   const latestSettings = useRef(settings)
   latestSettings.current = settings
 
@@ -93,8 +100,10 @@ export function Chat(props: ChatProps) {
       setLiveRun(runId)
       setSpoken('Answering')
       try {
-        await createConversation(sessions, sessionId, text)
+        const session = await createConversation(sessions, sessionId, text)
         if (isNew) onCreated()
+        if (!isFitted.current) await fitPrompt(sessions, session, latestOptions.current)
+        isFitted.current = true
         if (transcript.getState().after > 0) await transcript.open()
         await sendMessage({ id: questionId(runId), role: 'user', parts: [{ type: 'text', text }] })
         await run.current?.settled()
@@ -259,6 +268,7 @@ export function Chat(props: ChatProps) {
           </button>
         )}
         <Composer
+          isNew={isNew}
           isAnswering={isAnswering}
           isBusy={isBusy}
           onSend={(text) => {
@@ -275,8 +285,7 @@ export function Chat(props: ChatProps) {
         <PromptPanel
           sessions={sessions}
           sessionId={sessionId}
-          stamp={state.events}
-          stored={state.session?.eventCount ?? 0}
+          session={state.session}
           onArchive={() => void archive()}
           onClose={props.onClosePrompt}
         />

@@ -1,14 +1,17 @@
 /** Where a question is written. Keeps its own state: typing draws nothing else anew. */
 
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Icon } from './icons.tsx'
 
 export function Composer({
+  isNew,
   isAnswering,
   isBusy,
   onSend,
   onStop,
 }: {
+  /** A conversation that begins: one writes at once. */
+  readonly isNew: boolean
   readonly isAnswering: boolean
   /** The answer is still being stored. */
   readonly isBusy: boolean
@@ -16,6 +19,11 @@ export function Composer({
   readonly onStop: () => void
 }) {
   const [text, setText] = useState('')
+  const field = useRef<HTMLTextAreaElement>(null)
+  useEffect(() => {
+    // On a phone the keyboard would cover half of the page.
+    if (isNew && matchMedia('(hover: hover)').matches) field.current?.focus()
+  }, [isNew])
   const canSend = text.trim() !== '' && !isAnswering && !isBusy
   const send = () => {
     if (!canSend) return
@@ -37,6 +45,7 @@ export function Composer({
       }}
     >
       <textarea
+        ref={field}
         aria-label="Message"
         placeholder="Write a message"
         rows={1}

@@ -2,7 +2,7 @@
 
 import type { ModelMessage } from 'ai'
 import { useEffect, useState } from 'react'
-import { EventFilter, estimateTokens, formatEvent, type SessionEvent } from 'turnlog'
+import { EventFilter, estimateTokens, formatEvent, type Session, type SessionEvent } from 'turnlog'
 import { INSTRUCTIONS } from '../agent/wording.ts'
 import type { Sessions } from '../sessions/conversations.ts'
 import { Icon } from './icons.tsx'
@@ -19,20 +19,18 @@ interface PromptContent {
 export function PromptPanel({
   sessions,
   sessionId,
-  stamp,
-  stored,
+  session,
   onArchive,
   onClose,
 }: {
   readonly sessions: Sessions
   readonly sessionId: string
-  /** Changes when the conversation has changed. */
-  readonly stamp: unknown
-  /** Messages in the whole log. */
-  readonly stored: number
+  /** Another object when the conversation has changed; `null` while nothing is stored. */
+  readonly session: Session | null
   readonly onArchive: () => void
   readonly onClose: () => void
 }) {
+  const stored = session?.eventCount ?? 0
   const [content, setContent] = useState<PromptContent>({ view: [], tokens: 0 })
   // biome-ignore lint/correctness/useExhaustiveDependencies: read anew when the conversation has changed
   useEffect(() => {
@@ -47,7 +45,7 @@ export function PromptPanel({
     return () => {
       isStale = true
     }
-  }, [sessions, sessionId, stamp, stored])
+  }, [sessions, sessionId, session])
 
   const { view, tokens } = content
   const hidden = Math.max(0, view.length - SHOWN)
