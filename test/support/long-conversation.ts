@@ -86,13 +86,11 @@ export async function checkLongConversation(
   for (let start = 0; start < turns.length; start += STRIDE) {
     await service.appendEvents(
       's',
-      turns
-        .slice(start, start + STRIDE)
-        .map(({ id, role, text, timestamp }) => ({
-          id,
-          timestamp,
-          message: { role, content: text },
-        })),
+      turns.slice(start, start + STRIDE).map(({ id, role, text, timestamp }) => ({
+        id,
+        timestamp,
+        message: { role, content: text },
+      })),
     )
     const view = await service.getEvents('s', EventFilter.active())
     const result = await service.compact('s', { trigger: () => true, strategy })
