@@ -111,6 +111,6 @@ export function checkMethod(value: unknown, method: string, name: string): void 
     return (value as Readonly<Record<string, unknown>> | null | undefined)?.[method]
   })
   if (typeof found !== 'function') {
-    throw invalidArgument(name, `must have a method ${method}; ${describeValue(value)} has none`)
+    throw invalidArgument(name, `must have a method ${method}`)
   }
 }

@@ -246,33 +246,32 @@ function expect(condition: boolean, problem: string): asserts condition {
   if (!condition) throw new SessionError('INVALID_IMPORT', problem)
 }
 
-const HEAD_KEYS = [
-  'type',
-  'turnlog',
-  'id',
-  'userId',
-  'createdAt',
-  'expiresAt',
-  'slidingTimeToLive',
-  'metadata',
-]
-
 function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
-  const { turnlog, id, userId, createdAt, expiresAt, slidingTimeToLive } = record
+  const {
+    type,
+    turnlog,
+    id,
+    userId,
+    createdAt,
+    expiresAt,
+    slidingTimeToLive,
+    metadata,
+    ...unknown
+  } = record
   expect(turnlog === FORMAT, `is of format ${String(turnlog)}; this version reads ${FORMAT}`)
   expect(typeof id === 'string' && typeof userId === 'string', 'lacks an id or a user id')
   checkId(id, 'id')
   checkId(userId, 'userId')
   expect(isTime(createdAt) && (expiresAt === null || isTime(expiresAt)), 'has no valid times')
   expect(slidingTimeToLive === null || isTime(slidingTimeToLive), 'has no valid lifetime')
-  checkKeys(record, HEAD_KEYS)
+  expectNothing(unknown)
   return {
     id,
     userId,
     createdAt,
     expiresAt,
     slidingTimeToLive,
-    metadata: encodeMetadata(readObject(record['metadata'], 'metadata')),
+    metadata: encodeMetadata(readObject(metadata, 'metadata')),
     lastSeq: 0,
     version: 0,
     lastEventAt: null,
@@ -281,24 +280,9 @@ function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   }
 }
 
-const EVENT_KEYS = ['type', 'seq', 'id', 'timestamp', 'branch', 'synthetic', 'message', 'metadata']
-
-const BOUNDARY_KEYS = [
-  'type',
-  'id',
-  'position',
-  'summaries',
-  'kept',
-  'rewound',
-  'appended',
-  'createdAt',
-]
-
 /** What this version does not know would be lost. */
-function checkKeys(record: JsonObject, known: readonly string[]): void {
-  for (const key of Object.keys(record)) {
-    expect(known.includes(key), `has the unknown field "${key}"`)
-  }
+function expectNothing(unknown: JsonObject): void {
+  for (const key of Object.keys(unknown)) expect(false, `has the unknown field "${key}"`)
 }
 
 function isTime(value: unknown): value is number {
@@ -306,9 +290,10 @@ function isTime(value: unknown): value is number {
 }
 
 function parseEvent(record: JsonObject): PreparedEvent {
-  const { id, timestamp, branch, synthetic, message, metadata } = record as JsonObject & EventInput
+  const { type, seq, id, timestamp, branch, synthetic, message, metadata, ...unknown } =
+    record as JsonObject & EventInput
   expect(typeof id === 'string' && isTime(timestamp), 'lacks an id or a timestamp')
-  checkKeys(record, EVENT_KEYS)
+  expectNothing(unknown as JsonObject)
   return prepareEvent(
     { message, metadata, branch, synthetic, timestamp },
     { sessionId: '', id, now: 0, path: 'event' },
@@ -316,9 +301,9 @@ function parseEvent(record: JsonObject): PreparedEvent {
 }
 
 function parseBoundary(record: JsonObject): Boundary {
-  const { id, position, summaries, kept, rewound, appended, createdAt } = record
+  const { type, id, position, summaries, kept, rewound, appended, createdAt, ...unknown } = record
   expect(typeof id === 'string' && isTime(createdAt), 'lacks an id or a time')
-  checkKeys(record, BOUNDARY_KEYS)
+  expectNothing(unknown)
   expect(Number.isSafeInteger(position) && (position as number) >= 0, 'has no valid position')
   expect(Number.isSafeInteger(appended) && (appended as number) >= 0, 'has no valid count')
   const isSeq = (seq: unknown) =>
