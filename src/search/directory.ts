@@ -17,6 +17,11 @@ export function groupOf(block: number): number {
   return Math.floor(block / BLOCKS_PER_GROUP)
 }
 
+/** Whether no block comes before this one in its group. Numbers begin with 0 or, in a database, with 1. */
+export function isFirstOfGroup(block: number): boolean {
+  return block <= 1 || block % BLOCKS_PER_GROUP === 0
+}
+
 /** Whether the groups of these ascending numbers are all that there must be. */
 export function areWhole(groups: readonly number[], lastBlock: number | null): boolean {
   const count = groups.length

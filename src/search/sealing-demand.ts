@@ -14,6 +14,8 @@ export class SealingDemand {
   #events = 0
   #units = 0
   #isPaused = false
+  #seenEvents = 0
+  #seenUnits = 0
 
   constructor(limits: BlockLimits) {
     this.#limits = limits
@@ -22,8 +24,11 @@ export class SealingDemand {
   /** Events were appended. */
   appended(events: readonly { readonly body: string }[]): void {
     if (events.length > 0) this.#isPaused = false
+    const units = events.reduce((sum, { body }) => sum + body.length, 0)
     this.#events += events.length
-    for (const { body } of events) this.#units += body.length
+    this.#units += units
+    this.#seenEvents += events.length
+    this.#seenUnits += units
   }
 
   /** A call came by an unsealed end of this many events: another instance, or an older version, left it. */
@@ -39,6 +44,11 @@ export class SealingDemand {
   /** Whether the texts alone may fill a block. */
   get isLong(): boolean {
     return this.#units >= this.#limits.units
+  }
+
+  /** How long the bodies were that were appended, on average; `null`: none were. */
+  get meanLength(): number | null {
+    return this.#seenEvents === 0 ? null : this.#seenUnits / this.#seenEvents
   }
 
   /** A block was looked for. */

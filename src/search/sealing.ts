@@ -14,6 +14,7 @@ import {
   decodeGroup,
   encodeGroup,
   entryOf,
+  isFirstOfGroup,
   type StoredGroup,
 } from './directory.ts'
 
@@ -52,7 +53,7 @@ export function countTails(tails: readonly Tail[]): number {
   return tails.reduce((sum, { first, last }) => sum + last - first + 1, 0)
 }
 
-/** How many events are read first. If they are large, a block holds no more. */
+/** How many events are read first, when nobody knows how large they are. */
 const FIRST_PORTION = 32
 
 /** Makes one block of events that are offered in the order of their tails. */
@@ -60,12 +61,15 @@ export class Sealing {
   readonly #limits: BlockLimits
   readonly #builder: BlockBuilder
   readonly #firsts = new Map<number, number>()
+  readonly #expectedLength: number
   #offered = 0
   #isFull = false
 
-  constructor(limits: BlockLimits) {
+  /** @param expectedLength how long a body probably is, in UTF-16 units. */
+  constructor(limits: BlockLimits, expectedLength: number | null = null) {
     this.#limits = limits
     this.#builder = new BlockBuilder(limits)
+    this.#expectedLength = expectedLength ?? limits.units / FIRST_PORTION
   }
 
   /**
@@ -93,9 +97,9 @@ export class Sealing {
 
   /** How many events to read next: about as many as still fit. */
   get nextPortion(): number {
-    if (this.#offered === 0) return Math.min(FIRST_PORTION, this.#limits.events)
     const { units } = this.#builder
-    const fitting = Math.ceil((this.#limits.units - units) / Math.max(1, units / this.#offered))
+    const length = this.#offered === 0 ? this.#expectedLength : units / this.#offered
+    const fitting = Math.ceil((this.#limits.units - units) / Math.max(1, length))
     return Math.max(1, Math.min(this.#limits.events - this.#offered, fitting))
   }
 
@@ -141,8 +145,14 @@ export function countLeft({ tails, isAll }: Tails, sealed: SealedBlock | null): 
   )
 }
 
-/** The group with an entry more; the entry of the same block is replaced. @throws when it is damaged. */
+/**
+ * The group with an entry more; the entry of the same block is replaced.
+ *
+ * @param group `null`: there is none.
+ * @throws when it is damaged, or missing although it must be there.
+ */
 export function withEntry(group: StoredGroup | null, entry: DirectoryEntry): StoredGroup {
+  if (group === null && !isFirstOfGroup(entry.block)) throw new TypeError('a group is missing')
   const entries =
     group === null ? [] : decodeGroup(group).filter(({ block }) => block !== entry.block)
   return encodeGroup([...entries, entry])

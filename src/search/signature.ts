@@ -17,27 +17,28 @@ const scratch = new Uint8Array(1 << (MOST_BITS_LOG2 - 3))
 export function signatureOf(texts: Iterable<string>): Uint8Array<ArrayBuffer> {
   scratch.fill(0)
   let distinct = 0
-  const add = (hash: number) => {
-    const bit = hash >>> (32 - MOST_BITS_LOG2)
-    const mask = 1 << (bit & 7)
-    const byte = scratch[bit >> 3] ?? 0
-    if ((byte & mask) === 0) {
-      scratch[bit >> 3] = byte | mask
-      distinct++
-    }
-  }
   for (const text of texts) {
     let [first, second] = [0, 0]
     for (let i = 0; i < text.length; i++) {
       const third = text.charCodeAt(i) + 1
-      add(hashOf(0, 0, third))
-      if (i > 0) add(hashOf(0, second, third))
-      if (i > 1) add(hashOf(first, second, third))
+      distinct += mark(hashOf(0, 0, third))
+      if (second > 0) distinct += mark(hashOf(0, second, third))
+      if (first > 0) distinct += mark(hashOf(first, second, third))
       first = second
       second = third
     }
   }
   return shrink(distinct)
+}
+
+/** Sets the bit of a hash in the scratch bitmap; 1 when it was not set, else 0. */
+function mark(hash: number): number {
+  const bit = hash >>> (32 - MOST_BITS_LOG2)
+  const mask = 1 << (bit & 7)
+  const byte = scratch[bit >> 3] ?? 0
+  if ((byte & mask) !== 0) return 0
+  scratch[bit >> 3] = byte | mask
+  return 1
 }
 
 /** The scratch bitmap at the size that fits: bits that fall together are OR-ed. */
@@ -88,9 +89,8 @@ export function mayContain(signature: Uint8Array, sequences: TermSequences): boo
 
 /** Mixes up to three code units; 0 stands for none. The upper bits are the best ones. */
 function hashOf(first: number, second: number, third: number): number {
-  let hash = Math.imul(first, 0x9e3779b1) ^ Math.imul(second, 0x85ebca77)
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) + third
-  hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x9e3779b1)
-  return hash >>> 0
+  let hash = third + Math.imul(second, 0x85ebca77) + Math.imul(first, 0xc2b2ae3d)
+  hash = Math.imul(hash, 0x9e3779b1)
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
+  return Math.imul(hash ^ (hash >>> 12), 0x297a2d39) >>> 0
 }

@@ -151,6 +151,12 @@ export async function checkDamagedBlocks(
     await harness.settle()
     await expectRightAnswers(service, ids)
   }
+  // More is sealed before anybody has come by the damage.
+  await harness.damage(kind, -1)
+  await append(service, 'one', 5)
+  await harness.settle()
+  await expectRightAnswers(service, ids)
+  await harness.settle()
   // Nothing of what is erased or deleted stays, whatever the blocks are like.
   const expectGone = async (secret: string) => {
     const dump = await harness.dump()

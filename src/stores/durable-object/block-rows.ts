@@ -17,7 +17,7 @@ import {
   type Tails,
   withEntry,
 } from '../../search/sealing.ts'
-import type { Look } from '../../search/sealing-demand.ts'
+import type { Look, SealingDemand } from '../../search/sealing-demand.ts'
 import { readShortRange } from './event-rows.ts'
 import { run, type SqlDatabase, select } from './sql-database.ts'
 
@@ -67,15 +67,15 @@ export function insertTail(database: SqlDatabase, session: number): void {
   run(database, 'INSERT OR IGNORE INTO turnlog_tails (session) VALUES (?)', session)
 }
 
-/**
- * Seals one block when the tails hold enough for it; inside a transaction.
- *
- * @param isLong whether their texts may be long enough, if not their number.
- */
-export function sealBlock(database: SqlDatabase, limits: BlockLimits, isLong: boolean): Look {
+/** Seals one block when the tails hold enough for it; inside a transaction. */
+export function sealBlock(
+  database: SqlDatabase,
+  limits: BlockLimits,
+  { isLong, meanLength }: SealingDemand,
+): Look {
   // Each tail holds an event at least.
   const tails = readTails(database, limits.events)
-  const sealing = new Sealing(limits)
+  const sealing = new Sealing(limits, meanLength)
   if (isLong || countTails(tails.tails) >= limits.events) {
     for (const tail of tails.tails) if (!offer(database, sealing, tail)) break
   }

@@ -120,7 +120,7 @@ export class SqlSessions {
 
   #sealBlock(): Look {
     if (this.#isDamaged) unsealAll(this.#database)
-    return sealBlock(this.#database, this.#search.limits, this.#demand.isLong)
+    return sealBlock(this.#database, this.#search.limits, this.#demand)
   }
 
   readonly #damaged = (): void => {

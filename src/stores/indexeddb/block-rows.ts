@@ -22,7 +22,7 @@ import {
   type Tails,
   withEntry,
 } from '../../search/sealing.ts'
-import type { Look } from '../../search/sealing-demand.ts'
+import type { Look, SealingDemand } from '../../search/sealing-demand.ts'
 import { readLongBody } from './event-rows.ts'
 import { rowsBetween } from './key-ranges.ts'
 import type { StoredBlockRecord, StoredHead } from './schema.ts'
@@ -72,24 +72,27 @@ export function createBlockSource(
 export async function readTails(
   transaction: ReadTransaction,
   enough: number = Number.POSITIVE_INFINITY,
-): Promise<Tails> {
-  const heads = transaction.objectStore('heads')
+): Promise<Tails & { readonly heads: ReadonlyMap<number, StoredHead> }> {
   const tails: Tail[] = []
+  const heads = new Map<number, StoredHead>()
   let events = 0
   for (let after = 0; ; ) {
     const sessions = await transaction
       .objectStore('tails')
       .getAllKeys(IDBKeyRange.lowerBound(after, true), READ_AT_ONCE)
-    const found = await Promise.all(sessions.map(async (session) => heads.get(session)))
+    const found = await Promise.all(
+      sessions.map(async (session) => transaction.objectStore('heads').get(session)),
+    )
     for (const head of found) {
-      if (events >= enough) return { tails, isAll: false }
+      if (events >= enough) return { tails, heads, isAll: false }
       if (head === undefined) continue
       const tail = { session: head.number, first: sealedSeqOf(head) + 1, last: head.lastSeq }
       if (tail.first > tail.last) continue
       tails.push(tail)
+      heads.set(head.number, head)
       events += tail.last - tail.first + 1
     }
-    if (sessions.length < READ_AT_ONCE) return { tails, isAll: true }
+    if (sessions.length < READ_AT_ONCE) return { tails, heads, isAll: true }
     after = sessions.at(-1) ?? after
   }
 }
@@ -99,14 +102,17 @@ export function sealedSeqOf(head: Pick<StoredHead, 'sealedSeq'>): number {
   return head.sealedSeq ?? 0
 }
 
-/** Seals one block when the tails hold enough for it; `isLong`: their texts may be, if not their number. */
+/** Seals one block when the tails hold enough for it. */
 export async function sealBlock(
   transaction: WriteTransaction,
   { limits }: SearchSettings,
-  isLong: boolean,
+  { isLong, meanLength }: SealingDemand,
 ): Promise<Look> {
-  const tails = await readTails(transaction, limits.events)
-  const sealing = new Sealing(limits)
+  const [tails, lastGroup] = await Promise.all([
+    readTails(transaction, limits.events),
+    transaction.objectStore('groups').openCursor(null, 'prev'),
+  ])
+  const sealing = new Sealing(limits, meanLength)
   if (isLong || countTails(tails.tails) >= limits.events) {
     for (const tail of tails.tails) if (!(await offer(transaction, sealing, tail))) break
   }
@@ -118,7 +124,7 @@ export async function sealBlock(
     const number = await transaction
       .objectStore('blocks')
       .add(toBlockRecord(stored) as StoredBlockRecord)
-    const group = (await transaction.objectStore('groups').get(groupOf(number))) ?? null
+    const group = lastGroup?.value.number === groupOf(number) ? lastGroup.value : null
     const changed = orDamaged(() => withEntry(group, entryOf(number)))
     if (changed === 'damaged') {
       await unsealAll(transaction)
@@ -126,16 +132,13 @@ export async function sealBlock(
     }
     put(transaction, 'groups', [{ number: groupOf(number), ...changed }])
   }
-  const heads = transaction.objectStore('heads')
-  await Promise.all(
-    tails.tails.map(async ({ session, last }) => {
-      const next = sealed.firsts.get(session)
-      const head = next === undefined ? undefined : await heads.get(session)
-      if (next === undefined || head === undefined) return
-      put(transaction, 'heads', [{ ...head, sealedSeq: next - 1 }])
-      if (next > last) remove(transaction, 'tails', session)
-    }),
-  )
+  for (const { session, last } of tails.tails) {
+    const next = sealed.firsts.get(session)
+    const head = tails.heads.get(session)
+    if (next === undefined || head === undefined) continue
+    put(transaction, 'heads', [{ ...head, sealedSeq: next - 1 }])
+    if (next > last) remove(transaction, 'tails', session)
+  }
   return { isSealed: true, left: countLeft(tails, sealed) }
 }
 

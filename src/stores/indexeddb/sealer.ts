@@ -29,9 +29,8 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
       try {
         if (isDamaged) await transactions.write((transaction) => unsealAll(transaction))
         isDamaged = false
-        const { isLong } = demand
         demand.looked(
-          await transactions.write((transaction) => sealBlock(transaction, settings, isLong)),
+          await transactions.write((transaction) => sealBlock(transaction, settings, demand)),
         )
       } catch {
         // No answer depends on it: what is not sealed is looked at event by event. A full quota or a
