@@ -8,7 +8,7 @@ export {
   idsOfCommit,
   planCommit,
 } from '../core/plan-commit.ts'
-export { type LogSource, readLog } from '../core/read-log.ts'
+export { type IndexPortion, type LogIndex, type LogSource, readLog } from '../core/read-log.ts'
 export { recallLogs } from '../core/recall.ts'
 export { changeSession, isExpired, listTime, requireSession } from '../core/session-record.ts'
 export type {
