@@ -686,6 +686,32 @@ describe('a step that fails', () => {
   })
 })
 
+test('generateText that is aborted while a tool runs keeps the step, and a retry goes on behind it', async () => {
+  const { service, memory } = setUp()
+  const run = createAiRun(memory, { sessionId: 's' })
+  const controller = new AbortController()
+  const stopping = tool({
+    inputSchema,
+    execute: async ({ id }) => {
+      controller.abort()
+      return `seen ${id}`
+    },
+  })
+  const aborted = generateText({
+    model: answering([lookCall('A')]),
+    messages: [user('go')],
+    ...shared,
+    tools: { look: stopping },
+    abortSignal: controller.signal,
+    ...run.callbacks,
+  })
+  await expect(aborted).rejects.toThrow('aborted')
+  expect(await run.settled()).toEqual({ compaction: null })
+  expect(await logOf(service)).toEqual([user('go'), calls('A'), results('A')])
+  await generate({ model: answering([text('Done.')]), messages: [user('go')], run })
+  expect(await logOf(service)).toEqual([user('go'), calls('A'), results('A'), says('Done.')])
+})
+
 test('files that were stored go back to the model', async () => {
   const { memory } = setUp()
   const png = 'data:image/png;base64,iVBORw0KGgo='
