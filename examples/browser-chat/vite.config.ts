@@ -7,11 +7,12 @@ import { defineConfig, type Plugin } from 'vite'
 
 const FRAMEWORKS: readonly (readonly [name: string, packages: RegExp])[] = [
   ['react', /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\//],
-  ['openai-compatible', /node_modules\/@ai-sdk\/openai-compatible\//],
   [
     'ai-sdk',
     /node_modules\/(?:ai|@ai-sdk\/(?!openai-compatible)[^/]+|zod|swr|throttleit|dequal|@opentelemetry|eventsource-parser|@standard-schema|@vercel|@workflow)\//,
   ],
+  // Behind the AI SDK, which else would come into this one: it is loaded only where it is wanted.
+  ['openai-compatible', /node_modules\/@ai-sdk\/openai-compatible\//],
 ]
 
 /** Puts the names of all files, and a version made of them, into the service worker. */
@@ -54,7 +55,9 @@ export default defineConfig({
     target: 'es2023',
     rolldownOptions: {
       output: {
-        codeSplitting: { groups: FRAMEWORKS.map(([name, test]) => ({ name, test })) },
+        codeSplitting: {
+          groups: FRAMEWORKS.map(([name, test], index) => ({ name, test, priority: 9 - index })),
+        },
       },
     },
   },
