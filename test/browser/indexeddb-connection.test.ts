@@ -15,7 +15,9 @@ afterEach(() => {
 const hello = { role: 'user', content: 'hello' } as const
 
 /** A service on a database of its own, and what its factory did. */
-function openService(options: Partial<Parameters<typeof createIndexedDBSessionService>[0]> = {}) {
+function openService(
+  options: NonNullable<Parameters<typeof createIndexedDBSessionService>[0]> = {},
+) {
   const databaseName = options.databaseName ?? freshDatabaseName()
   const connections: IDBDatabase[] = []
   const service = createIndexedDBSessionService({
