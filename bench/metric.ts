@@ -75,6 +75,17 @@ export function metric(
   }
 }
 
+/** The figures of peers, with ours of the same work as their baseline where there is one. */
+export function compareWithPeers(metrics: readonly Metric[]): readonly Metric[] {
+  const values = new Map(metrics.map(({ name, value }) => [name, value]))
+  return metrics.map((item) => {
+    const [, peer, work] = /^peer\.(\w+)\.(.+)$/.exec(item.name) ?? []
+    const ours = values.get(`${peer === 'dexie' ? 'idb' : 'do'}.${work}`)
+    if (peer === undefined || ours === undefined) return item
+    return { ...item, baseline: ours, ratio: item.value / ours }
+  })
+}
+
 /** Whether a figure is what was promised; `null` when nothing was. */
 export function isReached({ name, value, ratio }: Metric): boolean | null {
   const reach = REACHES[name]

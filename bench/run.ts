@@ -15,7 +15,7 @@ import type { Page } from 'playwright'
 import { openBrowser } from '../scripts/browser-page.ts'
 import { readConversations } from '../scripts/conversation-file.ts'
 import { startWorker } from '../scripts/local-worker.ts'
-import { isReached, type Metric } from './metric.ts'
+import { compareWithPeers, isReached, type Metric } from './metric.ts'
 import { printTable } from './table.ts'
 import { type Corpus, makeTexts } from './texts.ts'
 
@@ -46,9 +46,10 @@ const metrics: Metric[] = []
 if (options.only !== 'worker') await measureInBrowser()
 if (options.only !== 'browser') await measureInWorker()
 
-printTable(metrics)
+const compared = compareWithPeers(metrics)
+printTable(compared)
 if (options.json !== undefined) {
-  writeFileSync(options.json, `${JSON.stringify({ metrics }, null, 2)}\n`)
+  writeFileSync(options.json, `${JSON.stringify({ metrics: compared }, null, 2)}\n`)
 }
 // Times depend on the machine and what else it does; rows do not.
 const missed = metrics.filter((item) => isReached(item) === false)
