@@ -8,8 +8,8 @@ const INTERVAL = 1000
 /** Milliseconds before a stream that broke is opened again; doubled after each failure up to 30 s. */
 const RECONNECT = 1000
 const MAX_RECONNECT = 30_000
-/** Milliseconds without a sign of life (the server gives one every 15 s) after which a stream is dead. */
-const SILENCE = 45_000
+/** Milliseconds without a sign of life (the server gives one every 5 s) after which a stream is dead. */
+const SILENCE = 20_000
 
 /** Calls `hint` whenever something may have changed; gives the way to stop. */
 export function followChanges(connection: Connection, path: string, hint: () => void): () => void {

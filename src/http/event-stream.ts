@@ -1,7 +1,10 @@
 /** An answer of server-sent events that ends by itself: at its time, or when nobody reads it. */
 
-/** Milliseconds between comments that keep a silent connection open. */
-const HEARTBEAT = 15_000
+/**
+ * Milliseconds between comments. They keep a silent connection open, and show when it is not any more: a
+ * Worker learns that its caller has gone only from what it sends.
+ */
+const HEARTBEAT = 5_000
 /** A stream that nobody reads ends when this many bytes wait. */
 const MAX_WAITING = 8 << 20
 

@@ -2,7 +2,7 @@
 // subscriptions over them.
 import { createSessionService, type SessionChange, SessionError } from 'turnlog'
 import { createHttpSessionService } from 'turnlog/client'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { openEventStream } from '../../../src/http/event-stream.ts'
 import { formatStreamEvent, parseStream, type StreamEvent } from '../../../src/wire/event-stream.ts'
 import { BASE_URL, type TestApi, testApi, userMessage } from '../../support/session-api.ts'
@@ -205,6 +205,26 @@ describe('the stream', () => {
     for await (const piece of stream.body) bytes += piece.length
     expect(bytes).toBeGreaterThan(8 << 20)
     expect(bytes).toBeLessThan(12 << 20)
+  })
+
+  test('sends a sign of life every five seconds, and stops when its reader has gone', async () => {
+    vi.useFakeTimers()
+    try {
+      const stream = openEventStream(60_000)
+      let ended = 0
+      stream.onEnd(() => ended++)
+      const reader = stream.body.getReader()
+      vi.advanceTimersByTime(5000)
+      expect(new TextDecoder().decode((await reader.read()).value)).toBe(': still here\n\n')
+      await reader.cancel()
+      expect(ended).toBe(1)
+      expect(vi.getTimerCount()).toBe(0)
+      stream.send('nobody hears this')
+      stream.end()
+      expect(ended).toBe(1)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('of a session that nobody has is a 404, and HEAD opens none', async () => {
