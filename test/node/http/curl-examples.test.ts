@@ -106,7 +106,7 @@ test.each(examples.map((example) => [example.command.split('\n')[0], example] as
 test('there are examples, and every code of the table is one', async () => {
   expect(examples.length).toBeGreaterThan(15)
   const { STATUS_OF } = await import('../../../src/wire/problem.ts')
-  const table = [...document.matchAll(/^\| (\d{3}) \| ([^|]+) \|/gm)].flatMap(
+  const table = [...document.matchAll(/^\| (\d{3}) +\| ([^|]+)\|/gm)].flatMap(
     ([, status, codes = '']) =>
       [...codes.matchAll(/`([A-Z_]+)`/g)].map(([, code]) => [code, Number(status)]),
   )
