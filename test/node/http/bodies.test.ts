@@ -243,10 +243,12 @@ describe('the Worker that is deployed', () => {
   })
 
   test('a wrong length is refused and never opens the limit', async () => {
-    const large = ' '.repeat(3_000_000)
-    expect(await raw([...post, 'Content-Length: 3000000'], [large])).toContain(' 413 ')
-    expect(await raw([...post, 'Content-Length: abc'], [large])).toMatch(/ 4(00|13) /)
-    expect(await raw([...post, 'Content-Length: 2'], [`{}${large}`])).toMatch(/ (201|400) /)
+    // No more than fits into a socket: a server that has refused does not read on, and what it answered
+    // would be lost to a sender that is cut off.
+    const rest = ' '.repeat(1_000)
+    expect(await raw([...post, 'Content-Length: 3000000'], [rest])).toContain(' 413 ')
+    expect(await raw([...post, 'Content-Length: abc'], [rest])).toMatch(/ 4(00|13) /)
+    expect(await raw([...post, 'Content-Length: 2'], [`{}${rest}`])).toMatch(/ (201|400) /)
   })
 
   test('an event at the limit is stored, one above is refused with both sizes', async () => {
