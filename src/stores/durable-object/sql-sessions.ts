@@ -218,6 +218,8 @@ export class SqlSessions {
           hasBoundary(this.#database, found.record.number, commit.operationId),
       })
       this.#demand.appended(plan.events)
+      // An object that is evicted after every call would never count to a block.
+      this.#demand.seen(plan.session.lastSeq - (found?.sealedSeq ?? 0))
       return {
         session: plan.session,
         changed: plan.changed,

@@ -6,7 +6,13 @@
  * no index that nothing asks for.
  */
 
-import type { DBSchema, IDBPDatabase, IDBPTransaction, StoreNames } from 'idb'
+import {
+  type DBSchema,
+  type IDBPDatabase,
+  type IDBPTransaction,
+  type StoreNames,
+  unwrap,
+} from 'idb'
 import { randomId } from '../../core/identifiers.ts'
 import type { Boundary } from '../../core/session-repository.ts'
 
@@ -175,7 +181,8 @@ async function createSearchStores(
   const tails = database.createObjectStore('tails', { keyPath: 'session' })
   database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
   database.createObjectStore('groups', { keyPath: 'number' })
+  const records = unwrap(tails)
   for (const session of await transaction.objectStore('heads').getAllKeys()) {
-    await tails.put({ session })
+    records.put({ session }) // done when the upgrade is
   }
 }
