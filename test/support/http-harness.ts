@@ -32,6 +32,7 @@ export function httpHarness({ url, fetch: send = fetch }: HttpHarnessOptions): S
         fetch: (input, init) =>
           send(input, { ...init, headers: { ...init?.headers, 'x-test-scope': scope(userId) } }),
       }),
+      times,
     )
   const post = async (path: string, body: object) => {
     const response = await send(new URL(path, url), {
@@ -52,8 +53,11 @@ export function httpHarness({ url, fetch: send = fetch }: HttpHarnessOptions): S
   }
 }
 
-/** A repository whose calls carry the `now` that they are made with. */
-function withTime(repository: SessionRepository): SessionRepository {
+/** A repository whose calls run with the `now` that they are made with in `times`. */
+export function withTime(
+  repository: SessionRepository,
+  times: AsyncLocalStorage<number | undefined>,
+): SessionRepository {
   const methods = Object.entries(repository).map(([name, method]) => [
     name,
     (...args: readonly unknown[]) => {
