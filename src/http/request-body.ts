@@ -9,13 +9,20 @@ export const MAX_EVENTS_BODY = 32 << 20
 export const MAX_BODY = 2 << 20
 
 /**
+ * The most values that a JSON body may hold: the largest batch has 1.3 million. Ten million empty objects
+ * fit into 32 MiB, and would take the memory of everybody who shares the Worker.
+ */
+export const MAX_VALUES = 1_500_000
+
+/**
  * The JSON value of a body.
  *
  * @throws HttpError `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`; SessionError `INVALID_ARGUMENT`.
  */
 export async function readJson(request: Request, limit: number): Promise<unknown> {
   checkMediaType(request, ['application/json'])
-  const text = await readText(request, limit)
+  const counter = new ValueCounter()
+  const text = await readText(request, limit, (piece) => counter.add(piece))
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -25,15 +32,61 @@ export async function readJson(request: Request, limit: number): Promise<unknown
   }
 }
 
-/** The text of a body in UTF-8. */
-export async function readText(request: Request, limit: number): Promise<string> {
-  const bytes = await readBytes(request, limit)
+/**
+ * The text of a body in UTF-8. Decoded as it arrives, so that bytes and text are not both in memory.
+ *
+ * @param look sees every piece first, and may refuse it.
+ */
+export async function readText(
+  request: Request,
+  limit: number,
+  look: (piece: Uint8Array) => void = () => undefined,
+): Promise<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+  let text = ''
+  await readPieces(request, limit, (piece) => {
+    look(piece)
+    text += decode(decoder, piece)
+  })
+  return text + decode(decoder)
+}
+
+function decode(decoder: TextDecoder, piece?: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true })
   } catch {
     throw invalidArgument('body', 'is not UTF-8')
   }
 }
+
+/** Counts the values of a JSON text by what separates them, outside of strings. */
+class ValueCounter {
+  #count = 0
+  #inString = false
+  #escaped = false
+
+  /** @throws HttpError `PAYLOAD_TOO_LARGE` */
+  add(piece: Uint8Array): void {
+    for (const byte of piece) {
+      if (this.#inString) {
+        if (this.#escaped) this.#escaped = false
+        else if (byte === BACKSLASH) this.#escaped = true
+        else if (byte === QUOTE) this.#inString = false
+      } else if (byte === QUOTE) this.#inString = true
+      else if (byte === COMMA || byte === BRACE || byte === BRACKET) this.#count++
+    }
+    if (this.#count <= MAX_VALUES) return
+    throw new HttpError('PAYLOAD_TOO_LARGE', `the body holds more than ${MAX_VALUES} values`, {
+      details: { limit: MAX_VALUES },
+    })
+  }
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const BRACE = 0x7b
 
 /**
  * Other types are refused, so that a page of another origin cannot send a body without asking first
@@ -54,31 +107,29 @@ export function checkMediaType(request: Request, accepted: readonly string[]): v
   )
 }
 
-async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
+async function readPieces(
+  request: Request,
+  limit: number,
+  take: (piece: Uint8Array) => void,
+): Promise<void> {
   const announced = request.headers.get('content-length') ?? ''
   if (/^\d+$/.test(announced) && Number(announced) > limit) throw tooLarge(limit)
   const reader = request.body?.getReader()
-  if (reader === undefined) return new Uint8Array()
-  const pieces: Uint8Array[] = []
+  if (reader === undefined) return
   let length = 0
-  for (;;) {
-    const { done, value } = await readPiece(reader)
-    if (done || value === undefined) break
-    length += value.length
-    if (length > limit) {
-      // What is still on its way is of no interest, and neither is how its sender takes that.
-      reader.cancel().catch(() => undefined)
-      throw tooLarge(limit)
+  try {
+    for (;;) {
+      const { done, value } = await readPiece(reader)
+      if (done || value === undefined) return
+      length += value.length
+      if (length > limit) throw tooLarge(limit)
+      take(value)
     }
-    pieces.push(value)
+  } catch (error) {
+    // What is still on its way is of no interest, and neither is how its sender takes that.
+    reader.cancel().catch(() => undefined)
+    throw error
   }
-  const bytes = new Uint8Array(length)
-  let offset = 0
-  for (const piece of pieces) {
-    bytes.set(piece, offset)
-    offset += piece.length
-  }
-  return bytes
 }
 
 async function readPiece(

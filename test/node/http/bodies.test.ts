@@ -92,6 +92,22 @@ describe('in this process', () => {
   })
 })
 
+test('a body of more values than any batch has is refused before they are made', async () => {
+  const api = testApi()
+  await api.request('PUT', '/sessions/s', { body: {} })
+  for (const body of [`{"events":[${'{},'.repeat(800_000)}{}]}`, `[${'[],'.repeat(2_000_000)}0]`]) {
+    expect(await api.request('POST', '/sessions/s/events', { body })).toMatchObject({
+      status: 413,
+      json: { code: 'PAYLOAD_TOO_LARGE', details: { limit: 1_500_000 } },
+    })
+  }
+  // In a text they are no values.
+  const content = '[{,\\"\\\\'.repeat(600_000)
+  expect(
+    (await api.request('POST', '/sessions/s/events', { body: userMessage(content) })).status,
+  ).toBe(201)
+})
+
 test('a body that is no JSON in UTF-8 is refused, and never quoted', async () => {
   const api = testApi()
   for (const body of [
