@@ -9,10 +9,10 @@ export const MAX_EVENTS_BODY = 32 << 20
 export const MAX_BODY = 2 << 20
 
 /**
- * The most values that a JSON body may hold: the largest batch has 1.3 million. Ten million empty objects
+ * The most values that a JSON body may hold: the largest batch has 1.9 million. Ten million empty objects
  * fit into 32 MiB, and would take the memory of everybody who shares the Worker.
  */
-export const MAX_VALUES = 1_500_000
+export const MAX_VALUES = 2_000_000
 
 /**
  * The JSON value of a body.

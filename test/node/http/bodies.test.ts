@@ -95,14 +95,17 @@ describe('in this process', () => {
 test('a body of more values than any batch has is refused before they are made', async () => {
   const api = testApi()
   await api.request('PUT', '/sessions/s', { body: {} })
-  for (const body of [`{"events":[${'{},'.repeat(800_000)}{}]}`, `[${'[],'.repeat(2_000_000)}0]`]) {
+  for (const body of [
+    `{"events":[${'{},'.repeat(1_100_000)}{}]}`,
+    `[${'[],'.repeat(2_000_000)}0]`,
+  ]) {
     expect(await api.request('POST', '/sessions/s/events', { body })).toMatchObject({
       status: 413,
-      json: { code: 'PAYLOAD_TOO_LARGE', details: { limit: 1_500_000 } },
+      json: { code: 'PAYLOAD_TOO_LARGE', details: { limit: 2_000_000 } },
     })
   }
   // In a text they are no values.
-  const content = '[{,\\"\\\\'.repeat(600_000)
+  const content = '[{,\\"\\\\'.repeat(720_000)
   expect(
     (await api.request('POST', '/sessions/s/events', { body: userMessage(content) })).status,
   ).toBe(201)
