@@ -51,7 +51,7 @@ export async function readText(
   return text + decode(decoder)
 }
 
-function decode(decoder: TextDecoder, piece?: Uint8Array): string {
+function decode(decoder: InstanceType<typeof TextDecoder>, piece?: Uint8Array): string {
   try {
     return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true })
   } catch {

@@ -2,6 +2,13 @@
 
 import type { Context } from 'hono'
 import { Hono } from 'hono/tiny'
+import {
+  readDelay,
+  readFlag,
+  readFunction,
+  readOptionalFunction,
+  readOptions,
+} from '../core/arguments.ts'
 import type { LogService } from '../core/create-log-service.ts'
 import { describeValue, invalidArgument } from '../core/errors.ts'
 import { randomId } from '../core/identifiers.ts'
@@ -73,15 +80,16 @@ export type SessionApi<Env = AnyEnv> = Hono<{ Bindings: Env & object }>
  * ```
  *
  * Or under a path of an app of one's own: `app.route('/memory', createSessionApi({ … }))`.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
  */
-export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>): SessionApi<Env> {
-  const { sessions } = options
-  if (typeof sessions !== 'function') {
-    throw invalidArgument('sessions', `must be a function, not ${describeValue(sessions)}`)
-  }
-  const authenticate = options.authenticate ?? null
-  const origins = options.allowedOrigins ?? []
-  const log = options.log ?? logFaults
+export function createSessionApi<Env = AnyEnv>(given: SessionApiOptions<Env>): SessionApi<Env> {
+  const options = readOptions(given)
+  const sessions = readFunction(options.sessions, 'sessions')
+  const authenticate = readOptionalFunction(options.authenticate, 'authenticate') ?? null
+  const rateLimit = readOptionalFunction(options.rateLimit, 'rateLimit')
+  const origins = readOrigins(options.allowedOrigins)
+  const log = readOptionalFunction(options.log, 'log') ?? logFaults
   /** What was done is done: a log that fails must not make a failure of it. */
   const tell = (entry: LogEntry) => {
     try {
@@ -90,12 +98,13 @@ export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>):
       logFaults({ ...entry, level: 'error', error: describeFault(error) })
     }
   }
-  const now = options.now ?? Date.now
+  const now = readOptionalFunction(options.now, 'now') ?? Date.now
+  const follow = readOptions(options.follow, 'follow')
   const routes = [
     ...listRoutes({
-      pollInterval: options.follow?.pollInterval ?? 1000,
-      duration: options.follow?.duration ?? 300_000,
-      crossSessionSearch: options.crossSessionSearch === true,
+      pollInterval: readDelay(follow.pollInterval, 'follow.pollInterval', 1000),
+      duration: readDelay(follow.duration, 'follow.duration', 300_000),
+      crossSessionSearch: readFlag(options.crossSessionSearch, 'crossSessionSearch'),
     }),
     ...(options.routes ?? []),
   ]
@@ -159,7 +168,7 @@ export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>):
 
   const requireAuthenticated = async (context: ApiContext): Promise<string> => {
     const userId = requireUser(await authenticate?.(context))
-    const allowed = (await options.rateLimit?.(context.env, userId)) ?? true
+    const allowed = (await rateLimit?.(context.env, userId)) ?? true
     if (allowed === true) return userId
     const seconds = Math.max(1, Math.ceil(allowed.retryAfter))
     throw new HttpError('RATE_LIMITED', `too many requests; try again in ${seconds} s`, {
@@ -204,6 +213,25 @@ export function createSessionApi<Env = AnyEnv>(options: SessionApiOptions<Env>):
     }),
   )
   return app
+}
+
+/** Also of other schemes: an app in a web view has an origin such as `capacitor://localhost`. */
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/
+
+/** Origins as browsers send them: a slash at the end, or a path, would never match. */
+function readOrigins(given: readonly string[] | null | undefined): readonly string[] {
+  const origins = given ?? []
+  if (!Array.isArray(origins)) {
+    throw invalidArgument('allowedOrigins', `must be an array, not ${describeValue(origins)}`)
+  }
+  for (const [index, origin] of origins.entries()) {
+    if (origin === '*' || (typeof origin === 'string' && ORIGIN.test(origin))) continue
+    throw invalidArgument(
+      `allowedOrigins[${index}]`,
+      `must be an origin such as https://app.example.com, or *, not ${describeValue(origin)}`,
+    )
+  }
+  return origins
 }
 
 /** The OpenAPI document of the routes that are there. */

@@ -1,7 +1,13 @@
 // What every answer has, whatever it says: CORS, security headers, a request id, and no more of a fault
 // than its id. And which code comes with which status.
 import { SessionError, type SessionErrorCode } from 'turnlog'
-import { HttpError, type LogEntry, type ProblemCode, STATUS_OF } from 'turnlog/http'
+import {
+  createSessionApi,
+  HttpError,
+  type LogEntry,
+  type ProblemCode,
+  STATUS_OF,
+} from 'turnlog/http'
 import { createInMemorySessionService } from 'turnlog/in-memory'
 import { describe, expect, test } from 'vitest'
 import { describeFault } from '../../../src/http/request-log.ts'
@@ -231,6 +237,14 @@ describe('CORS', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBeNull()
   })
 
+  test('apps in web views have origins of other schemes', async () => {
+    const app = testApi({ allowedOrigins: ['capacitor://localhost', 'http://[::1]:3000'] })
+    for (const own of ['capacitor://localhost', 'http://[::1]:3000']) {
+      const { headers } = await app.request('GET', '/sessions', from(own))
+      expect(headers.get('access-control-allow-origin')).toBe(own)
+    }
+  })
+
   test('all origins only where that is said', async () => {
     const open = testApi({ allowedOrigins: ['*'] })
     const { headers } = await open.request('GET', '/sessions', from('https://any.example.com'))
@@ -326,7 +340,6 @@ describe('the log', () => {
   })
 
   test('by default has only faults, on the console', async () => {
-    const { createSessionApi } = await import('turnlog/http')
     const lines: string[] = []
     const { error } = console
     console.error = (line: string) => lines.push(line)
@@ -349,12 +362,34 @@ describe('the log', () => {
 })
 
 test('HTTPS is to be used on, by who came by it', async () => {
-  const { createSessionApi } = await import('turnlog/http')
   const api = createSessionApi({ sessions: () => createInMemorySessionService() })
   const header = async (url: string) =>
     (await api.request(url)).headers.get('strict-transport-security')
   expect(await header('https://memory.example.com/user')).toMatch(/max-age=\d{8}/)
   expect(await header('http://localhost/user')).toBeNull()
+})
+
+test('options that cannot work are refused by name', () => {
+  const sessions = () => createInMemorySessionService()
+  for (const [options, name] of [
+    [null, 'sessions'],
+    [{ sessions: 5 }, 'sessions'],
+    [{ sessions, authenticate: 'everybody' }, 'authenticate'],
+    [{ sessions, allowedOrigins: 'https://app.example.com' }, 'allowedOrigins'],
+    [{ sessions, allowedOrigins: ['https://app.example.com/'] }, 'allowedOrigins[0]'],
+    [{ sessions, allowedOrigins: ['*', 'app.example.com'] }, 'allowedOrigins[1]'],
+    [{ sessions, allowedOrigins: ['https://app.example.com/chat'] }, 'allowedOrigins[0]'],
+    [{ sessions, rateLimit: true }, 'rateLimit'],
+    [{ sessions, follow: { pollInterval: 0 } }, 'follow.pollInterval'],
+    [{ sessions, follow: { duration: Number.POSITIVE_INFINITY } }, 'follow.duration'],
+    [{ sessions, log: 'console' }, 'log'],
+    [{ sessions, now: 5 }, 'now'],
+    [{ sessions, crossSessionSearch: 'yes' }, 'crossSessionSearch'],
+  ] as const) {
+    expect(() => createSessionApi(options as never), name).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(name) }),
+    )
+  }
 })
 
 test('a method that a route does not take is told which it does', async () => {
