@@ -187,6 +187,11 @@ export function decodeBlock(stored: StoredBlock): Block {
   return { entries, text: stored.text }
 }
 
+/** Whether the texts of a block, taken together, say already that none of them matches. */
+export function isWithoutTerms(text: string, filter: EventFilter): boolean {
+  return filter.foldedTerms.some((terms) => !terms.some((term) => text.includes(term)))
+}
+
 /** A match in a block. `certain` is `false` where the event itself has to be asked. */
 export interface BlockMatch {
   readonly entry: BlockEntry

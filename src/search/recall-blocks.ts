@@ -21,7 +21,7 @@ export interface RecallSource {
 }
 
 /** How many blocks are read at a time. */
-const BLOCKS_AT_A_TIME = 16
+const BLOCKS_AT_A_TIME = 32
 /** How many unsealed ends are read at a time. */
 const TAILS_AT_A_TIME = 8
 
@@ -40,16 +40,13 @@ export async function recallBlocks(
   }
 
   const candidates: DirectoryEntry[] = []
-  for await (const entries of directoryOf(source.blocks)) {
-    if (entries === null) return recallWithoutBlocks(request, source)
+  for await (const { entries, isWhole } of directoryOf(source.blocks)) {
+    if (!isWhole) return recallWithoutBlocks(request, source)
     candidates.push(...entries.filter(isCandidate))
   }
   for (let start = 0; start < candidates.length; start += BLOCKS_AT_A_TIME) {
     const batch = candidates.slice(start, start + BLOCKS_AT_A_TIME)
-    const blocks = await readBlocks(
-      source.blocks,
-      batch.map(({ block }) => block),
-    )
+    const blocks = await readBlocks(source.blocks, batch, collector.filter)
     if (blocks.includes(null)) return recallWithoutBlocks(request, source)
     const matches = blocks.flatMap((content) =>
       content === null ? [] : matchBlock(content, collector.filter, () => true),

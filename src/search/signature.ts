@@ -1,5 +1,5 @@
 /**
- * Signatures: which sequences of one, two and three characters occur in the texts of a block, as a
+ * Signatures: which sequences of one to four characters occur in the texts of a block, as a
  * bitmap of hashes. A block whose signature lacks a sequence of a term does not hold the term; the
  * reverse is only likely, so every candidate is looked at.
  */
@@ -7,8 +7,12 @@
 /** A signature has up to 2^18 bits: 32 KiB. */
 const MOST_BITS_LOG2 = 18
 const LEAST_BITS_LOG2 = 10
-/** Bits per distinct sequence: at most a quarter of a signature is set, unless it is full. */
-const BITS_PER_SEQUENCE = 4
+/**
+ * At least so many bits for each bit that is set before bits fall together: then up to 55 % are. What
+ * is searched for mostly has a dozen sequences; the shortest words, which have few, have more bits for
+ * each.
+ */
+const BITS_PER_MARK = 1.25
 
 /** Collects the sequences of texts; one at a time is enough for all, so it is reused. */
 const scratch = new Uint8Array(1 << (MOST_BITS_LOG2 - 3))
@@ -18,14 +22,17 @@ export function signatureOf(texts: Iterable<string>): Uint8Array<ArrayBuffer> {
   scratch.fill(0)
   let distinct = 0
   for (const text of texts) {
-    let [first, second] = [0, 0]
+    let [first, second, third] = [0, 0, 0]
     for (let i = 0; i < text.length; i++) {
-      const third = text.charCodeAt(i) + 1
-      distinct += mark(hashOf(0, 0, third))
-      if (second > 0) distinct += mark(hashOf(0, second, third))
-      if (first > 0) distinct += mark(hashOf(first, second, third))
+      const fourth = text.charCodeAt(i) + 1
+      const [one, two] = [hashOf(0, 0, 0, fourth), hashOf(0, 0, third, fourth)]
+      distinct += mark(one) + mark(again(one)) + mark(again(again(one)))
+      if (third > 0) distinct += mark(two) + mark(again(two))
+      if (second > 0) distinct += mark(hashOf(0, second, third, fourth))
+      if (first > 0) distinct += mark(hashOf(first, second, third, fourth))
       first = second
       second = third
+      third = fourth
     }
   }
   return shrink(distinct)
@@ -44,7 +51,7 @@ function mark(hash: number): number {
 /** The scratch bitmap at the size that fits: bits that fall together are OR-ed. */
 function shrink(distinct: number): Uint8Array<ArrayBuffer> {
   let bits = LEAST_BITS_LOG2
-  while (bits < MOST_BITS_LOG2 && 1 << bits < distinct * BITS_PER_SEQUENCE) bits++
+  while (bits < MOST_BITS_LOG2 && 1 << bits < distinct * BITS_PER_MARK) bits++
   if (bits === MOST_BITS_LOG2) return scratch.slice()
   const shift = MOST_BITS_LOG2 - bits
   const signature = new Uint8Array(1 << (bits - 3))
@@ -68,11 +75,17 @@ export function sequencesOf(term: string): TermSequences {
   const code = (index: number) => (index < 0 ? 0 : term.charCodeAt(index) + 1)
   const hashes = new Set<number>()
   for (let end = 0; end < term.length; end++) {
-    const [first, second, third] = [code(end - 2), code(end - 1), code(end)]
+    const [first, second, third] = [code(end - 3), code(end - 2), code(end - 1)]
+    const fourth = code(end)
     // Shorter ones say no less: a sequence is often there by chance, and seldom all of them.
-    hashes.add(hashOf(0, 0, third))
-    if (end > 0) hashes.add(hashOf(0, second, third))
-    if (end > 1) hashes.add(hashOf(first, second, third))
+    const [one, two] = [hashOf(0, 0, 0, fourth), hashOf(0, 0, third, fourth)]
+    hashes
+      .add(one)
+      .add(again(one))
+      .add(again(again(one)))
+    if (end > 0) hashes.add(two).add(again(two))
+    if (end > 1) hashes.add(hashOf(0, second, third, fourth))
+    if (end > 2) hashes.add(hashOf(first, second, third, fourth))
   }
   return [...hashes]
 }
@@ -87,10 +100,15 @@ export function mayContain(signature: Uint8Array, sequences: TermSequences): boo
   })
 }
 
-/** Mixes up to three code units; 0 stands for none. The upper bits are the best ones. */
-function hashOf(first: number, second: number, third: number): number {
-  let hash = third + Math.imul(second, 0x85ebca77) + Math.imul(first, 0xc2b2ae3d)
-  hash = Math.imul(hash, 0x9e3779b1)
+/** Mixes up to four code units; 0 stands for none. The upper bits are the best ones. */
+function hashOf(first: number, second: number, third: number, fourth: number): number {
+  let hash = fourth + Math.imul(third, 0x85ebca77) + Math.imul(second, 0xc2b2ae3d)
+  hash = Math.imul(hash + Math.imul(first, 0x27d4eb2f), 0x9e3779b1)
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
   return Math.imul(hash ^ (hash >>> 12), 0x297a2d39) >>> 0
+}
+
+/** Another hash of what a hash is of. */
+function again(hash: number): number {
+  return Math.imul(hash ^ (hash >>> 13), 0x5bd1e995) >>> 0
 }

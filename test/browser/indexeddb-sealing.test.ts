@@ -6,6 +6,7 @@ import { createIndexedDBSessionService } from 'turnlog/indexeddb'
 import { describe, expect, test } from 'vitest'
 import { encodeBody } from '../../src/core/event-input.ts'
 import { decodeBlock } from '../../src/search/block.ts'
+import { groupOf } from '../../src/search/directory.ts'
 import { SEARCH_SETTINGS } from '../../src/search/sealing.ts'
 import { MIGRATIONS, type UpgradeTransaction } from '../../src/stores/indexeddb/schema.ts'
 import {
@@ -102,7 +103,7 @@ function harnessOf(databaseName: string, failure: Failure): SealingHarness {
     async damage(kind, index) {
       const database = await openDB(databaseName)
       const number = (await database.getAllKeys('blocks')).map(Number).at(index) ?? 0
-      const group = Math.floor(number / 16)
+      const group = groupOf(number)
       if (kind === 'no block') await database.delete('blocks', number)
       if (kind === 'no text') {
         await database.put('blocks', { ...(await database.get('blocks', number)), text: '' })
@@ -243,7 +244,12 @@ test('a database of schema version 1 answers at once, and is sealed bit by bit',
       synthetic: false,
       body,
     }
-    await database.put('events', toStoredEvent(1, event).stored)
+    const isLate = seq === 2000
+    await database.put('events', {
+      ...toStoredEvent(1, event).stored,
+      // How version 1 kept an event that came late.
+      ...(isLate ? { timestamp: -5000, latestTimestamp: 0, lateTimestamp: -5000 } : {}),
+    })
   }
   database.close()
 
@@ -251,7 +257,10 @@ test('a database of schema version 1 answers at once, and is sealed bit by bit',
   const filter = EventFilter.of({ keyword: '77', lastN: 7 })
   const expected = filter.apply(await service.getEvents('a')).map(({ seq }) => seq)
   expect(expected).toHaveLength(7)
+  const early = await service.getEvents('a', { to: -1000 })
+  expect(early.map(({ seq }) => seq)).toEqual([2000])
   const viewer = await openDB(databaseName)
+  expect([...viewer.transaction('events').store.indexNames]).toEqual(['id'])
   const blocks = new Set<number>()
   while ((await viewer.count('blocks')) < Math.floor(size / 256)) {
     blocks.add(await viewer.count('blocks'))

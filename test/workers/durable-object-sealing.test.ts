@@ -6,6 +6,7 @@ import { createSessionService, EventFilter } from 'turnlog'
 import { createSqlRepository } from 'turnlog/worker'
 import { describe, expect, test } from 'vitest'
 import { decodeBlock } from '../../src/search/block.ts'
+import { groupOf } from '../../src/search/directory.ts'
 import { SEARCH_SETTINGS } from '../../src/search/sealing.ts'
 import { migrate, migrations } from '../../src/stores/durable-object/schema.ts'
 import {
@@ -78,7 +79,7 @@ function harnessOf(
     async damage(kind, index) {
       const numbers = rows<{ number: number }>('SELECT number FROM turnlog_blocks ORDER BY number')
       const number = numbers.at(index)?.number ?? 0
-      const group = Math.floor(number / 16)
+      const group = groupOf(number)
       const [statement, key] = {
         'no block': ['DELETE FROM turnlog_blocks WHERE number = ?', number] as const,
         'no text': ["UPDATE turnlog_blocks SET text = '' WHERE number = ?", number] as const,

@@ -25,7 +25,7 @@ import {
 import type { Look, SealingDemand } from '../../search/sealing-demand.ts'
 import { readLongBody } from './event-rows.ts'
 import { rowsBetween } from './key-ranges.ts'
-import type { StoredBlockRecord, StoredHead } from './schema.ts'
+import type { StoredBlockRecord, StoredGroupRecord, StoredHead } from './schema.ts'
 import { fromBlockRecord, fromStoredEvent, hasLongBody, toBlockRecord } from './stored-records.ts'
 import { put, type ReadTransaction, remove, type WriteTransaction } from './transactions.ts'
 
@@ -110,7 +110,7 @@ export async function sealBlock(
 ): Promise<Look> {
   const [tails, lastGroup] = await Promise.all([
     readTails(transaction, limits.events),
-    transaction.objectStore('groups').openCursor(null, 'prev'),
+    readLastGroup(transaction),
   ])
   const sealing = new Sealing(limits, meanLength)
   if (isLong || countTails(tails.tails) >= limits.events) {
@@ -124,7 +124,7 @@ export async function sealBlock(
     const number = await transaction
       .objectStore('blocks')
       .add(toBlockRecord(stored) as StoredBlockRecord)
-    const group = lastGroup?.value.number === groupOf(number) ? lastGroup.value : null
+    const group = lastGroup?.number === groupOf(number) ? lastGroup : null
     const changed = orDamaged(() => withEntry(group, entryOf(number)))
     if (changed === 'damaged') {
       await unsealAll(transaction)
@@ -140,6 +140,10 @@ export async function sealBlock(
     if (next > last) remove(transaction, 'tails', session)
   }
   return { isSealed: true, left: countLeft(tails, sealed) }
+}
+
+async function readLastGroup(transaction: ReadTransaction): Promise<StoredGroupRecord | null> {
+  return (await transaction.objectStore('groups').openCursor(null, 'prev'))?.value ?? null
 }
 
 /** Offers a tail to a block; `false` when the block is full. */
@@ -170,8 +174,8 @@ export async function findSealedSeq(
   session: number,
 ): Promise<number> {
   let sealed = 0
-  for await (const entries of directoryOf(createBlockSource(transaction))) {
-    for (const { runs } of entries ?? []) {
+  for await (const { entries } of directoryOf(createBlockSource(transaction))) {
+    for (const { runs } of entries) {
       for (const run of runs) if (run.session === session) sealed = Math.max(sealed, run.last)
     }
   }

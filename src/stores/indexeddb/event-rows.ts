@@ -4,7 +4,7 @@ import { unwrap } from 'idb'
 import type { EventRecord } from '../../core/session-repository.ts'
 import type { StoredBody, StoredEvent } from './schema.ts'
 import { hasLongBody, salvageEvent, toStoredEvent } from './stored-records.ts'
-import type { add, ReadTransaction, WriteTransaction } from './transactions.ts'
+import { type add, put, type ReadTransaction, type WriteTransaction } from './transactions.ts'
 
 /** Writes events with `add` or, over those that are there, with `put`. */
 export function writeEvents(
@@ -21,6 +21,12 @@ export function writeEvents(
     rows.map(({ stored }) => stored),
   )
   if (bodies.length > 0) write(transaction, 'bodies', bodies)
+  const late = events.filter(({ timestamp, latestTimestamp }) => timestamp < latestTimestamp)
+  put(
+    transaction,
+    'late',
+    late.map(({ timestamp, seq }) => ({ session, timestamp, seq })),
+  )
 }
 
 export async function findStoredEvent(

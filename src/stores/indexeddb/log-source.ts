@@ -33,8 +33,8 @@ export function createLogSource(
     },
 
     async lateSeqs(from, to) {
-      const range = IDBKeyRange.bound([session, from], [session, to])
-      return (await events.index('late').getAllKeys(range)).map(([, seq]) => seq)
+      const range = IDBKeyRange.bound([session, from], [session, to, []])
+      return (await transaction.objectStore('late').getAllKeys(range)).map(([, , seq]) => seq)
     },
   }
 

@@ -233,6 +233,7 @@ async function removeRows(
     remove(transaction, 'heads', number)
     remove(transaction, 'tails', number)
     remove(transaction, 'events', rowsOf(number))
+    remove(transaction, 'late', rowsOf(number))
     remove(transaction, 'bodies', rowsOf(number))
     remove(transaction, 'boundaries', rowsOf(number))
   }

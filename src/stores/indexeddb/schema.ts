@@ -59,12 +59,17 @@ export interface StoredEvent {
   readonly synthetic?: true
   /** Absent: the same as `timestamp`. */
   readonly latestTimestamp?: number
-  /** `timestamp` again when it is below `latestTimestamp`: only events that came late are in the index. */
-  readonly lateTimestamp?: number
   /** Absent when it is long: then it is in `bodies`. */
   readonly body?: string
   /** The length of a body in `bodies`, in UTF-16 units. */
   readonly bodyLength?: number
+}
+
+/** An event whose time is below that of an earlier one. Not an index of `events`: every append would pay for it. */
+export interface StoredLateness {
+  readonly session: number
+  readonly timestamp: number
+  readonly seq: number
 }
 
 /** The body of an event that is too long to be read along with others. */
@@ -115,8 +120,9 @@ export interface TurnlogSchema extends DBSchema {
   events: {
     key: [number, number]
     value: StoredEvent
-    indexes: { id: [number, string]; late: [number, number] }
+    indexes: { id: [number, string] }
   }
+  late: { key: [number, number, number]; value: StoredLateness }
   bodies: { key: [number, number]; value: StoredBody }
   boundaries: {
     key: [number, number, number]
@@ -142,7 +148,7 @@ export type Migration = (
 ) => void | Promise<void>
 
 /** The step at index 0 makes version 1 of an empty database. Released steps never change. */
-export const MIGRATIONS: readonly Migration[] = [createStores, createSearchStores]
+export const MIGRATIONS: readonly Migration[] = [createStores, createSearchStores, moveLateness]
 
 /** The name of the random id that a database gets when it is made: another id, another database. */
 export const IDENTITY = 'identity'
@@ -162,7 +168,8 @@ async function createStores(database: Database): Promise<void> {
 
   const events = database.createObjectStore('events', { keyPath: ['session', 'seq'] })
   events.createIndex('id', ['session', 'id'], { unique: true })
-  events.createIndex('late', ['session', 'lateTimestamp'])
+  // Of version 1 and 2 only: see moveLateness.
+  unwrap(events).createIndex('late', ['session', 'lateTimestamp'])
 
   database.createObjectStore('bodies', { keyPath: ['session', 'seq'] })
 
@@ -185,4 +192,25 @@ async function createSearchStores(
   for (const session of await transaction.objectStore('heads').getAllKeys()) {
     records.put({ session }) // done when the upgrade is
   }
+}
+
+/** An index that holds few events costs every append a fifth; a store of their own costs it nothing. */
+async function moveLateness(database: Database, transaction: UpgradeTransaction): Promise<void> {
+  const late = unwrap(
+    database.createObjectStore('late', { keyPath: ['session', 'timestamp', 'seq'] }),
+  )
+  const index = unwrap(transaction.objectStore('events')).index('late')
+  await new Promise<void>((resolve, reject) => {
+    const request = index.openKeyCursor()
+    request.addEventListener('error', () => reject(request.error))
+    request.addEventListener('success', () => {
+      const cursor = request.result
+      if (cursor === null) return resolve()
+      const [session, timestamp] = cursor.key as [number, number]
+      const [, seq] = cursor.primaryKey as [number, number]
+      late.put({ session, timestamp, seq })
+      cursor.continue()
+    })
+  })
+  unwrap(transaction.objectStore('events')).deleteIndex('late')
 }

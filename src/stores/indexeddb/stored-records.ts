@@ -100,7 +100,7 @@ export function toStoredEvent(
       role,
       ...(branch === null ? {} : { branch }),
       ...(synthetic ? { synthetic } : {}),
-      ...(latestTimestamp === timestamp ? {} : { latestTimestamp, lateTimestamp: timestamp }),
+      ...(latestTimestamp === timestamp ? {} : { latestTimestamp }),
       ...(isLong ? { bodyLength: body.length } : { body }),
     },
     body: isLong ? { session, seq, body } : null,

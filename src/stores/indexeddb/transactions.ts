@@ -12,6 +12,7 @@ const STORES = [
   'sessions',
   'heads',
   'events',
+  'late',
   'bodies',
   'boundaries',
   'tails',
