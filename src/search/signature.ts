@@ -16,26 +16,40 @@ const BITS_PER_MARK = 1.25
 
 /** Collects the sequences of texts; one at a time is enough for all, so it is reused. */
 const scratch = new Uint8Array(1 << (MOST_BITS_LOG2 - 3))
+/** Which characters, and which pairs of ASCII, are collected already: nearly all that come are. */
+const knownCharacters = new Uint8Array(1 << 16)
+const knownPairs = new Uint8Array(1 << 14)
 
 /** The signature of `texts`, each of which went through `foldText`. Its length is a power of two. */
 export function signatureOf(texts: Iterable<string>): Uint8Array<ArrayBuffer> {
   scratch.fill(0)
-  let distinct = 0
+  knownCharacters.fill(0)
+  knownPairs.fill(0)
+  let marks = 0
   for (const text of texts) {
-    let [first, second, third] = [0, 0, 0]
+    let first = 0
+    let second = 0
+    let third = 0
     for (let i = 0; i < text.length; i++) {
       const fourth = text.charCodeAt(i) + 1
-      const [one, two] = [hashOf(0, 0, 0, fourth), hashOf(0, 0, third, fourth)]
-      distinct += mark(one) + mark(again(one)) + mark(again(again(one)))
-      if (third > 0) distinct += mark(two) + mark(again(two))
-      if (second > 0) distinct += mark(hashOf(0, second, third, fourth))
-      if (first > 0) distinct += mark(hashOf(first, second, third, fourth))
+      if (knownCharacters[fourth - 1] === 0) {
+        knownCharacters[fourth - 1] = 1
+        for (const hash of hashesOfCharacter(fourth)) marks += mark(hash)
+      }
+      // 0: no pair of ASCII.
+      const pair = third < 128 && fourth < 128 ? (third << 7) | fourth : 0
+      if (third > 0 && (pair === 0 || knownPairs[pair] === 0)) {
+        knownPairs[pair] = 1
+        for (const hash of hashesOfPair(third, fourth)) marks += mark(hash)
+      }
+      if (second > 0) marks += mark(hashOf(0, second, third, fourth))
+      if (first > 0) marks += mark(hashOf(first, second, third, fourth))
       first = second
       second = third
       third = fourth
     }
   }
-  return shrink(distinct)
+  return shrink(marks)
 }
 
 /** Sets the bit of a hash in the scratch bitmap; 1 when it was not set, else 0. */
@@ -49,9 +63,9 @@ function mark(hash: number): number {
 }
 
 /** The scratch bitmap at the size that fits: bits that fall together are OR-ed. */
-function shrink(distinct: number): Uint8Array<ArrayBuffer> {
+function shrink(marks: number): Uint8Array<ArrayBuffer> {
   let bits = LEAST_BITS_LOG2
-  while (bits < MOST_BITS_LOG2 && 1 << bits < distinct * BITS_PER_MARK) bits++
+  while (bits < MOST_BITS_LOG2 && 1 << bits < marks * BITS_PER_MARK) bits++
   if (bits === MOST_BITS_LOG2) return scratch.slice()
   const shift = MOST_BITS_LOG2 - bits
   const signature = new Uint8Array(1 << (bits - 3))
@@ -78,12 +92,8 @@ export function sequencesOf(term: string): TermSequences {
     const [first, second, third] = [code(end - 3), code(end - 2), code(end - 1)]
     const fourth = code(end)
     // Shorter ones say no less: a sequence is often there by chance, and seldom all of them.
-    const [one, two] = [hashOf(0, 0, 0, fourth), hashOf(0, 0, third, fourth)]
-    hashes
-      .add(one)
-      .add(again(one))
-      .add(again(again(one)))
-    if (end > 0) hashes.add(two).add(again(two))
+    const short = [...hashesOfCharacter(fourth), ...(end > 0 ? hashesOfPair(third, fourth) : [])]
+    for (const hash of short) hashes.add(hash)
     if (end > 1) hashes.add(hashOf(0, second, third, fourth))
     if (end > 2) hashes.add(hashOf(first, second, third, fourth))
   }
@@ -98,6 +108,18 @@ export function mayContain(signature: Uint8Array, sequences: TermSequences): boo
     const bit = hash >>> shift
     return ((signature[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0
   })
+}
+
+/** A single character has three bits, so that it is seldom there by chance. */
+function hashesOfCharacter(character: number): readonly [number, number, number] {
+  const hash = hashOf(0, 0, 0, character)
+  return [hash, again(hash), again(again(hash))]
+}
+
+/** A pair has two bits. */
+function hashesOfPair(first: number, second: number): readonly [number, number] {
+  const hash = hashOf(0, 0, first, second)
+  return [hash, again(hash)]
 }
 
 /** Mixes up to four code units; 0 stands for none. The upper bits are the best ones. */
