@@ -6,6 +6,7 @@
 //                    --quick        small, for CI: answers and rows are checked, times are not
 //                    --only PART    browser or worker
 //                    --runs N       alternating runs of each figure; default 7
+//                    --skip NAMES   steps to leave out, by the names that are printed, with commas
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
     runs: { type: 'string' },
+    skip: { type: 'string', default: '' },
   },
 })
 
@@ -119,6 +121,7 @@ async function measureInBrowser(): Promise<void> {
 }
 
 async function runStep(page: Page, name: string, argument?: string): Promise<void> {
+  if (options.skip.split(',').includes(name)) return
   const start = performance.now()
   const call = `runStep(${JSON.stringify(name)}, ${JSON.stringify(argument ?? null)})`
   report(await page.evaluate(call), `${name} ${argument ?? ''}`, start)
