@@ -38,7 +38,7 @@ export interface BlockSource {
 /** How many groups are read after the first one, which often is enough. */
 const GROUPS_AT_ONCE = 64
 /** How many blocks are read at a time after the first one, and at most. */
-const FEW_BLOCKS = 4
+const FEW_BLOCKS = 8
 const MOST_BLOCKS = 32
 
 /** Some groups of a directory. */
@@ -145,7 +145,7 @@ export function createLogIndex(
         while (pending.length > 0) {
           const batch = pending.slice(0, size)
           pending = pending.slice(size)
-          size = size === 1 ? FEW_BLOCKS : Math.min(MOST_BLOCKS, size * 2)
+          size = size === 1 ? FEW_BLOCKS : MOST_BLOCKS
           yield await look(walk, batch)
         }
         if (backwards ? next < lowest : next > highest) return
