@@ -145,7 +145,7 @@ export function createLogIndex(
         while (pending.length > 0) {
           const batch = pending.slice(0, size)
           pending = pending.slice(size)
-          size = size === 1 ? FEW_BLOCKS : MOST_BLOCKS
+          size = size === 1 ? FEW_BLOCKS : Math.min(MOST_BLOCKS, size * 2)
           yield await look(walk, batch)
         }
         if (backwards ? next < lowest : next > highest) return
