@@ -20,7 +20,6 @@ export type {
   CompactionTrigger,
   CompactOptions,
 } from './core/compact.ts'
-export { createSessionService } from './core/create-session-service.ts'
 export {
   isSessionError,
   SessionError,
@@ -49,27 +48,7 @@ export {
   messageText,
 } from './core/message.ts'
 export type { RewindTarget } from './core/rewind.ts'
-export type { SeqRange, SeqRanges } from './core/seq-ranges.ts'
 export type { EventInput, Session, SessionEvent, TimeToLive } from './core/session.ts'
-export type {
-  Boundary,
-  ChangeListener,
-  Commit,
-  CommitResult,
-  Damage,
-  EventRecord,
-  EventView,
-  ListRequest,
-  NewBoundary,
-  NewEventRecord,
-  ReadAnswer,
-  ReadCursor,
-  ReadRequest,
-  RecallAnswer,
-  RecallRequest,
-  SessionRecord,
-  SessionRepository,
-} from './core/session-repository.ts'
 export {
   type AppendOptions,
   type CreateSessionOptions,

@@ -1,8 +1,8 @@
 /** The databases of the benchmark in the browser: ours, plain ones, and one of an older version. */
 
 import { openDB } from 'idb'
-import type { NewEventRecord, SessionRepository } from 'turnlog'
 import { createIndexedDBRepository } from 'turnlog/indexeddb'
+import type { NewEventRecord, SessionRepository } from 'turnlog/store'
 import { encodeBody } from '../../src/core/event-input.ts'
 import { MIGRATIONS, type UpgradeTransaction } from '../../src/stores/indexeddb/schema.ts'
 import { toStoredEvent, toStoredSession } from '../../src/stores/indexeddb/stored-records.ts'

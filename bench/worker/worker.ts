@@ -4,13 +4,13 @@ import { DurableObject } from 'cloudflare:workers'
 import { Lifecycle } from 'agents/lifecycle'
 import { Sessions } from 'agents/sessions'
 import {
-  createSessionService,
   EventFilter,
   type EventFilterOptions,
   type EventInput,
   foldText,
   type SessionService,
 } from 'turnlog'
+import { createSessionService } from 'turnlog/store'
 import { createSqlRepository } from 'turnlog/worker'
 import { SEARCH_SETTINGS } from '../../src/search/sealing.ts'
 import { type Metric, metric, PAGE_SIZE } from '../metric.ts'

@@ -1,6 +1,6 @@
 // The Worker of `npm run compaction:cost`: counts the rows of a Durable Object's SQLite, inside of it.
 import { DurableObject } from 'cloudflare:workers'
-import { createSessionService } from 'turnlog'
+import { createSessionService } from 'turnlog/store'
 import { createSqlRepository } from 'turnlog/worker'
 import { MeteredStorage } from '../../test/workers/metered-storage.ts'
 import { type Measure, measureCompaction } from './measure.ts'

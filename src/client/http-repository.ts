@@ -38,6 +38,11 @@ import {
 import { followChanges } from './change-hints.ts'
 import { type Connection, type ConnectionOptions, connect } from './connection.ts'
 
+/**
+ * Asks for `null` instead of a 404, which a browser writes to its console as an error. A server that does
+ * not know the parameter answers with the 404.
+ */
+const OR_NULL = 'absent=null'
 /** The largest page of sessions. */
 const MAX_PAGE = 1000
 
@@ -113,7 +118,11 @@ export function httpRepository(connection: Connection): SessionRepository {
     async findSession(sessionId) {
       return orNull(
         'SESSION_NOT_FOUND',
-        connection.call({ method: 'GET', path: pathOf(sessionId) }, readSession),
+        connection.call(
+          { method: 'GET', path: `${pathOf(sessionId)}?${OR_NULL}` },
+          ({ session }: { readonly session: WireSession | null }) =>
+            session === null ? null : fromWireSession(session),
+        ),
       )
     },
 
@@ -173,8 +182,12 @@ export function httpRepository(connection: Connection): SessionRepository {
       return orNull(
         'EVENT_NOT_FOUND',
         connection.call(
-          { method: 'GET', path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}` },
-          ({ event }: { readonly event: WireEvent | WireDamagedEvent }) => fromWireEvent(event),
+          {
+            method: 'GET',
+            path: `${pathOf(sessionId)}/events/${encodeSegment(eventId)}?${OR_NULL}`,
+          },
+          ({ event }: { readonly event: WireEvent | WireDamagedEvent | null }) =>
+            event === null ? null : fromWireEvent(event),
         ),
       )
     },

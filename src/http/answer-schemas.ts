@@ -130,7 +130,11 @@ export const answers = {
       next: z.nullable(z.string()),
     }),
   ),
-  foundEvent: component('FoundEvent', z.object({ event: z.union([event, damagedEvent]) })),
+  foundSession: component('FoundSession', z.object({ session: z.nullable(session) })),
+  foundEvent: component(
+    'FoundEvent',
+    z.object({ event: z.nullable(z.union([event, damagedEvent])) }),
+  ),
   committed: component(
     'Committed',
     z.object({ session, events: z.array(z.union([event, damagedEvent, unchangedEvent])) }),

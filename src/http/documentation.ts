@@ -74,8 +74,9 @@ export const documentation: Readonly<Record<`${Method} /${string}`, RouteDocumen
     codes: ['INVALID_ARGUMENT'],
   },
   'GET /sessions/{sessionId}': {
-    summary: 'A session, without events.',
-    answer: answers.session,
+    summary: 'A session, without events; with absent=null, null when there is none.',
+    query: queries.found,
+    answer: answers.foundSession,
     codes: ['INVALID_ARGUMENT', 'SESSION_NOT_FOUND'],
   },
   'PUT /sessions/{sessionId}': {
@@ -143,7 +144,8 @@ export const documentation: Readonly<Record<`${Method} /${string}`, RouteDocumen
     codes: [...COMMIT_CODES, 'BOUNDARY_CONFLICT', 'EVENT_NOT_FOUND'],
   },
   'GET /sessions/{sessionId}/events/{eventId}': {
-    summary: 'One event by its id.',
+    summary: 'One event by its id; with absent=null, null when the session has none.',
+    query: queries.found,
     answer: answers.foundEvent,
     codes: ['INVALID_ARGUMENT', 'SESSION_NOT_FOUND', 'EVENT_NOT_FOUND'],
   },

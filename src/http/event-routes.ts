@@ -28,6 +28,7 @@ import { MAX_BODY, MAX_EVENTS_BODY, readJson } from './request-body.ts'
 import { json, param, type Route, type RouteRequest } from './route.ts'
 import * as schemas from './schemas.ts'
 import {
+  acceptsAbsence,
   checkChoice,
   checkCount,
   checkUser,
@@ -85,8 +86,10 @@ export const eventRoutes: readonly Route[] = [
       const { repository, now } = request
       const sessionId = sessionIdOf(request)
       const eventId = checkId(param(request, 'eventId'), 'eventId')
+      const mayBeAbsent = acceptsAbsence(request)
       const event = await repository.findEvent(sessionId, eventId, { now: now() })
       if (event === null) {
+        if (mayBeAbsent) return json({ event: null })
         throw new HttpError(
           'EVENT_NOT_FOUND',
           `event "${eventId}" is not in session "${sessionId}"`,

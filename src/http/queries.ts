@@ -32,6 +32,7 @@ export const queries = {
   sessions: { order: 'text', limit: 'integer', cursor: 'text', userId: 'text' },
   expired: { before: 'instant' },
   user: { userId: 'text' },
+  found: { absent: 'text' },
   boundaries: { beforeSeq: 'integer' },
   changes: { after: 'integer', events: 'flag' },
   import: { sessionId: 'text' },

@@ -80,9 +80,10 @@ export const sessionRoutes: readonly Route[] = [
     path: '/sessions/{sessionId}',
     async handle(request) {
       const id = sessionIdOf(request)
+      const mayBeAbsent = acceptsAbsence(request)
       const session = await request.repository.findSession(id, { now: request.now() })
-      if (session === null) throw sessionNotFound(id)
-      return json({ session: toWireSession(session) })
+      if (session === null && !mayBeAbsent) throw sessionNotFound(id)
+      return json({ session: session === null ? null : toWireSession(session) })
     },
   },
   {
@@ -159,6 +160,17 @@ export function checkUser(request: RouteRequest, claimed: string | null | undefi
   throw new SessionError('NOT_OWNER', 'userId is not the authenticated user', {
     details: { field: 'userId' },
   })
+}
+
+/**
+ * Whether what is looked for may as well not be there, so that `null` answers and not a 404: browsers
+ * write every 404 to the console, and a page that only looks has done nothing wrong.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
+ */
+export function acceptsAbsence({ raw }: RouteRequest): boolean {
+  const { absent = 'error' } = readQuery(raw.url, queries.found)
+  return checkChoice(absent, 'absent', ['error', 'null']) === 'null'
 }
 
 /** @throws SessionError `INVALID_ARGUMENT` unless the value is an integer from `least` on. */

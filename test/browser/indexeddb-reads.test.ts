@@ -1,13 +1,9 @@
 // Reading from IndexedDB: a read costs what it returns, not what the log holds. Right answers first,
 // then the number of records that were fetched for them, which is printed.
 
-import {
-  createSessionService,
-  type NewEventRecord,
-  type SessionEvent,
-  type SessionRepository,
-} from 'turnlog'
+import type { SessionEvent } from 'turnlog'
 import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlog/indexeddb'
+import { createSessionService, type NewEventRecord, type SessionRepository } from 'turnlog/store'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, type RequestCounts } from './request-counter.ts'

@@ -1,8 +1,9 @@
 // Sealing in IndexedDB: interrupted at every request, blocks damaged, large events, several tabs, and
 // the upgrade of a database that knew no blocks.
 import { openDB } from 'idb'
-import { createSessionService, EventFilter } from 'turnlog'
+import { EventFilter } from 'turnlog'
 import { createIndexedDBSessionService } from 'turnlog/indexeddb'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 import { encodeBody } from '../../src/core/event-input.ts'
 import { decodeBlock } from '../../src/search/block.ts'

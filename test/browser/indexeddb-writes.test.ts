@@ -2,12 +2,13 @@
 // write costs.
 
 import { openDB, unwrap } from 'idb'
-import type { EventInput, NewEventRecord, SessionService } from 'turnlog'
+import type { EventInput, SessionService } from 'turnlog'
 import {
   createIndexedDBRepository,
   createIndexedDBSessionService,
   type IndexedDBOptions,
 } from 'turnlog/indexeddb'
+import type { NewEventRecord } from 'turnlog/store'
 import { describe, expect, test, vi } from 'vitest'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, replace } from './request-counter.ts'

@@ -1,7 +1,8 @@
 // Sealing happens in the background. Tests that count requests wait for its end first, and see it in the
 // database itself, through a connection of their own. Others take another size of blocks.
 import { openDB } from 'idb'
-import { foldText, messageText, type SessionRepository } from 'turnlog'
+import { foldText, messageText } from 'turnlog'
+import type { SessionRepository } from 'turnlog/store'
 import type { SearchSettings } from '../../src/search/sealing.ts'
 import { createRepository } from '../../src/stores/indexeddb/repository.ts'
 

@@ -1,12 +1,6 @@
 // Strategies, triggers and what they are made of, run over a view that a store gives.
-import {
-  countTurns,
-  createSessionService,
-  formatEvent,
-  type SessionEvent,
-  type SessionRepository,
-  type SessionService,
-} from '../../src/index.ts'
+import { countTurns, formatEvent, type SessionEvent, type SessionService } from '../../src/index.ts'
+import { createSessionService, type SessionRepository } from '../../src/stores/index.ts'
 import type { StoreHarness } from '../../src/testing/index.ts'
 import { buildStrategy, buildTrigger, countTags, newModelRecord } from './strategies.ts'
 import {

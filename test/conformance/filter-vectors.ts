@@ -1,5 +1,6 @@
 // Filters: built, merged, and applied to a log in a store.
-import { createSessionService, EventFilter, type EventFilterOptions } from '../../src/index.ts'
+import { EventFilter, type EventFilterOptions } from '../../src/index.ts'
+import { createSessionService } from '../../src/stores/index.ts'
 import type { StoreHarness } from '../../src/testing/index.ts'
 import {
   asList,

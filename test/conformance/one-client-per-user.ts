@@ -1,6 +1,6 @@
 // Where the user is the authenticated one, as over HTTP, every user of a case has a client of their own:
 // this makes one repository of them. What cannot be is skipped by name: two users with one session id.
-import type { SessionRepository } from '../../src/index.ts'
+import type { SessionRepository } from '../../src/stores/index.ts'
 import { VectorSkipped } from './vector-case.ts'
 
 /**

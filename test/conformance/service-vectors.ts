@@ -6,7 +6,6 @@ import { newSession } from '../../src/core/session-record.ts'
 import {
   CONVERSATION_ID,
   createSessionMemory,
-  createSessionService,
   EventFilter,
   type EventFilterOptions,
   isSessionError,
@@ -18,9 +17,9 @@ import {
   type Session,
   type SessionEvent,
   type SessionMemory,
-  type SessionRepository,
   type SessionService,
 } from '../../src/index.ts'
+import { createSessionService, type SessionRepository } from '../../src/stores/index.ts'
 import type { StoreHarness } from '../../src/testing/index.ts'
 import {
   buildMessageFilter,

@@ -5,9 +5,8 @@ import {
   CONVERSATION_ID,
   createCrossSessionRecallTools,
   createSessionEventTools,
-  createSessionService,
-  type SessionRepository,
 } from '../../src/index.ts'
+import { createSessionService, type SessionRepository } from '../../src/stores/index.ts'
 import type { StoreHarness } from '../../src/testing/index.ts'
 import { NO_RESULTS } from '../../src/tools/agent-tool.ts'
 import {

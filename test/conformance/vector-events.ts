@@ -1,13 +1,8 @@
 // Turns the events and sessions of the vectors into ours, and brings them into a store.
 
 import { rangesOf } from '../../src/core/seq-ranges.ts'
-import type {
-  EventInput,
-  Message,
-  MessageType,
-  SessionRepository,
-  SessionService,
-} from '../../src/index.ts'
+import type { EventInput, Message, MessageType, SessionService } from '../../src/index.ts'
+import type { SessionRepository } from '../../src/stores/index.ts'
 import { asList, asObject } from './vector-case.ts'
 
 export interface VectorMessage {

@@ -19,8 +19,9 @@ import {
   type ScriptedModelInput,
 } from '@openai/agents-core/testing'
 import fc from 'fast-check'
-import { createSessionService, type SessionService, turnCountTrigger, turnWindow } from 'turnlog'
+import { type SessionService, turnCountTrigger, turnWindow } from 'turnlog'
 import { type AgentSession, createAgentSession } from 'turnlog/openai-agents'
+import { createSessionService } from 'turnlog/store'
 import type { StoreHarness } from 'turnlog/testing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 

@@ -1,12 +1,13 @@
 // Stores that are broken in one way each: what the contract suite must catch.
 
-import type { EventFilterJson, EventView, SessionRecord, SessionRepository } from 'turnlog'
+import type { EventFilterJson } from 'turnlog'
 import { SessionError } from 'turnlog'
 import {
   createInMemoryDatabase,
   createInMemoryRepository,
   type InMemoryDatabase,
 } from 'turnlog/in-memory'
+import type { EventView, SessionRecord, SessionRepository } from 'turnlog/store'
 import type { StoreHarness } from 'turnlog/testing'
 
 export interface BrokenStore {

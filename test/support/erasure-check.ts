@@ -2,11 +2,11 @@
 import {
   CONVERSATION_ID,
   createSessionEventTools,
-  createSessionService,
   type EventInput,
   foldText,
   type SessionService,
 } from 'turnlog'
+import { createSessionService } from 'turnlog/store'
 import type { StoreHarness } from 'turnlog/testing'
 import { expect } from 'vitest'
 import { says } from './conversation.ts'

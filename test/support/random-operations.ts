@@ -2,15 +2,13 @@
 // answer. Runs in Node, in a browser and in workerd.
 import fc from 'fast-check'
 import {
-  createSessionService,
   type EventFilterOptions,
   isSessionError,
   type MessageType,
-  type SeqRange,
   type SessionEvent,
-  type SessionRepository,
   type SessionService,
 } from 'turnlog'
+import { createSessionService, type SeqRange, type SessionRepository } from 'turnlog/store'
 import type { StoreHarness } from 'turnlog/testing'
 import { expect } from 'vitest'
 import { NaiveFailure, type NaiveSession, NaiveStore, type NaiveView } from './naive-store.ts'

@@ -1,11 +1,7 @@
 // Sealing that is interrupted, and blocks that are damaged: no answer depends on either. Runs against
 // any store that seals, with blocks of 4 events.
-import {
-  createSessionService,
-  EventFilter,
-  type SessionRepository,
-  type SessionService,
-} from 'turnlog'
+import { EventFilter, type SessionService } from 'turnlog'
+import { createSessionService, type SessionRepository } from 'turnlog/store'
 import { expect } from 'vitest'
 
 /** What a block, or a group of the directory, is made into. */

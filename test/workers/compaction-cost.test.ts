@@ -1,7 +1,7 @@
 // A compaction writes the same few rows whatever it archives.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService } from 'turnlog'
+import { createSessionService } from 'turnlog/store'
 import { createSqlRepository } from 'turnlog/worker'
 import { expect, test } from 'vitest'
 import {

@@ -2,8 +2,8 @@
 // not depend on the machine, so they are asserted; they are printed as well.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService, EventFilter, type SessionEvent, type SessionService } from 'turnlog'
-import type { SessionRepository } from 'turnlog/store'
+import { EventFilter, type SessionEvent, type SessionService } from 'turnlog'
+import { createSessionService, type SessionRepository } from 'turnlog/store'
 import { createSqlRepository } from 'turnlog/worker'
 import { expect, test } from 'vitest'
 import { MeteredStorage } from './metered-storage.ts'

@@ -1,8 +1,8 @@
 // What the Durable Object store does when something fails or is broken.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService, type DamageReport, EventFilter, type SessionService } from 'turnlog'
-import type { Commit, SessionRepository } from 'turnlog/store'
+import { type DamageReport, EventFilter, type SessionService } from 'turnlog'
+import { type Commit, createSessionService, type SessionRepository } from 'turnlog/store'
 import { createSqlRepository, durableObjectSessions } from 'turnlog/worker'
 import { describe, expect, test } from 'vitest'
 import { logSource } from '../../src/stores/durable-object/event-rows.ts'

@@ -2,7 +2,8 @@
 // upgrade of an object that knew no blocks.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService, EventFilter } from 'turnlog'
+import { EventFilter } from 'turnlog'
+import { createSessionService } from 'turnlog/store'
 import { createSqlRepository } from 'turnlog/worker'
 import { describe, expect, test } from 'vitest'
 import { decodeBlock } from '../../src/search/block.ts'

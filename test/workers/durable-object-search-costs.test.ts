@@ -2,7 +2,8 @@
 // part of the log besides. The figures do not depend on the machine.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService, EventFilter, type EventFilterOptions } from 'turnlog'
+import { EventFilter, type EventFilterOptions } from 'turnlog'
+import { createSessionService } from 'turnlog/store'
 import { createSqlRepository } from 'turnlog/worker'
 import { expect, test } from 'vitest'
 import { SEARCH_SETTINGS } from '../../src/search/sealing.ts'

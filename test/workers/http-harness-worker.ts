@@ -1,7 +1,8 @@
 // The HTTP API as the suites that run against any store need it: the caller names the store, the user
 // and the time, and can damage and evict. Only for tests: a real one believes none of this.
-import { createSessionService } from 'turnlog'
+
 import { createSessionApi } from 'turnlog/http'
+import { createSessionService } from 'turnlog/store'
 import { durableObjectRepository, SessionStore } from 'turnlog/worker'
 
 /** The session object, with what a harness does to it. */

@@ -2,9 +2,9 @@
 // just woken up.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService } from 'turnlog'
 import { createHttpSessionService } from 'turnlog/client'
 import { createSessionApi } from 'turnlog/http'
+import { createSessionService } from 'turnlog/store'
 import {
   createSqlRepository,
   durableObjectRepository,

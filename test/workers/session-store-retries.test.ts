@@ -1,8 +1,8 @@
 // What a caller sees of an object that is reset, evicted, unreachable or overloaded.
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { createSessionService, EventFilter } from 'turnlog'
-import type { SessionRecord } from 'turnlog/store'
+import { EventFilter } from 'turnlog'
+import { createSessionService, type SessionRecord } from 'turnlog/store'
 import {
   durableObjectRepository,
   durableObjectSessions,

@@ -18,6 +18,8 @@ const listenersOf = new WeakMap<SqlDatabase, Set<ChangeListener>>()
  * `deleteExpiredSessions` from an alarm.
  *
  * ```ts
+ * import { createSessionService } from 'turnlog/store'
+ *
  * const sessions = createSessionService(createSqlRepository(this.ctx.storage), { defaultUserId })
  * ```
  *

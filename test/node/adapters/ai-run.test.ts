@@ -13,7 +13,6 @@ import {
 import { MockLanguageModelV4 } from 'ai/test'
 import {
   createSessionMemory,
-  createSessionService,
   type SessionMemoryOptions,
   type SessionService,
   turnCountTrigger,
@@ -21,6 +20,7 @@ import {
 } from 'turnlog'
 import { type AiRun, createAiRun } from 'turnlog/ai-sdk'
 import { createInMemoryRepository, createInMemorySessionService } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 import { deferred } from '../../support/conversation.ts'
 import {

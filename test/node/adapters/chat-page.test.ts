@@ -1,9 +1,10 @@
 // A conversation read from its end: the pages are what the whole is, and a page costs what it shows.
 import type { ModelMessage, UIMessage } from 'ai'
 import fc from 'fast-check'
-import { createSessionService, type SessionService } from 'turnlog'
+import type { SessionService } from 'turnlog'
 import { type ChatEntry, type ChatHistory, createChatHistory } from 'turnlog/ai-sdk'
 import { createInMemoryRepository, createInMemorySessionService } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { expect, test } from 'vitest'
 import { runs } from '../../support/random-conversation.ts'
 import { answer, question, said } from '../../support/ui-messages.ts'

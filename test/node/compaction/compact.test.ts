@@ -2,12 +2,12 @@
 import {
   type CompactionStrategy,
   type CompactOptions,
-  createSessionService,
   recursiveSummarization,
   type SessionService,
   turnWindow,
 } from 'turnlog'
 import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test, vi } from 'vitest'
 import {
   deferred,

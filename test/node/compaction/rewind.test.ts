@@ -3,12 +3,12 @@ import {
   CONVERSATION_ID,
   type CompactionStrategy,
   createSessionEventTools,
-  createSessionService,
   recursiveSummarization,
   type SessionService,
   turnWindow,
 } from 'turnlog'
 import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 import {
   deferred,

@@ -5,7 +5,6 @@ import {
   createCrossSessionRecallTools,
   createSessionEventTools,
   createSessionMemory,
-  createSessionService,
   EventFilter,
   type Message,
   recursiveSummarization,
@@ -15,6 +14,7 @@ import {
   turnWindow,
 } from 'turnlog'
 import { createInMemorySessionService } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 
 const hostile = new Proxy(

@@ -1,13 +1,8 @@
 // AI SDK's ModelMessage goes in and comes out without a cast, and comes back as it was.
 import type { ModelMessage } from 'ai'
-import {
-  createSessionService,
-  type Message,
-  messageText,
-  type SessionEvent,
-  type SessionService,
-} from 'turnlog'
+import { type Message, messageText, type SessionEvent, type SessionService } from 'turnlog'
 import { createInMemoryRepository, createInMemorySessionService } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { expect, expectTypeOf, test } from 'vitest'
 
 const conversation: ModelMessage[] = [

@@ -1,14 +1,8 @@
 // subscribe: every change once and in order, however bad the hints of the store are.
 import fc from 'fast-check'
-import {
-  createSessionService,
-  type SessionChange,
-  type SessionRepository,
-  type SessionService,
-  type SubscribeOptions,
-  turnWindow,
-} from 'turnlog'
+import { type SessionChange, type SessionService, type SubscribeOptions, turnWindow } from 'turnlog'
 import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog/in-memory'
+import { createSessionService, type SessionRepository } from 'turnlog/store'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { deferred, says, turns } from '../../support/conversation.ts'
 import { patient, runs } from '../../support/random-conversation.ts'

@@ -1,7 +1,8 @@
 // Following a session over HTTP: server-sent events that go on where they stopped, and the client's
 // subscriptions over them.
-import { createSessionService, type SessionChange, SessionError } from 'turnlog'
+import { type SessionChange, SessionError } from 'turnlog'
 import { createHttpSessionService } from 'turnlog/client'
+import { createSessionService } from 'turnlog/store'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { openEventStream } from '../../../src/http/event-stream.ts'
 import { formatStreamEvent, parseStream, type StreamEvent } from '../../../src/wire/event-stream.ts'

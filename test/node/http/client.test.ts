@@ -494,6 +494,41 @@ describe('clocks', () => {
   })
 })
 
+describe('what may be absent', () => {
+  const look = async (sessions: SessionService) => [
+    await sessions.findById('none'),
+    (await sessions.findById('s'))?.id,
+    await sessions.findEvent('s', 'none'),
+    (await sessions.findEvent('s', 'e'))?.id,
+  ]
+
+  test('is looked for without an answer that a browser would call an error', async () => {
+    const api = testApi()
+    const statuses: number[] = []
+    const sessions = clientOf(api, {
+      fetch: async (input, init) => {
+        const response = await api.fetch(input, init)
+        statuses.push(response.status)
+        return response
+      },
+    })
+    await sessions.create({ id: 's' })
+    await sessions.appendEvents('s', [{ id: 'e', message: hello }])
+    expect(await look(sessions)).toEqual([null, 's', null, 'e'])
+    expect(statuses.filter((status) => status >= 400)).toEqual([])
+  })
+
+  test('is absent to a server as well that knows no such parameter', async () => {
+    const api = testApi()
+    const sessions = clientOf(api, {
+      fetch: (input, init) => api.fetch(String(input).replace('?absent=null', ''), init),
+    })
+    await sessions.create({ id: 's' })
+    await sessions.appendEvents('s', [{ id: 'e', message: hello }])
+    expect(await look(sessions)).toEqual([null, 's', null, 'e'])
+  })
+})
+
 test('bad arguments are refused before anything is sent', async () => {
   const api = testApi()
   const { send, requests } = faulty(api, [])

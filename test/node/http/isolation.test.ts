@@ -36,6 +36,7 @@ function attempts(sessionId: string, eventId: string, userId: string): readonly 
   const lines = { 'content-type': 'application/x-ndjson' }
   return [
     { route: 'GET /sessions/{sessionId}', path: session },
+    { route: 'GET /sessions/{sessionId}', path: `${session}?absent=null` },
     { route: 'PATCH /sessions/{sessionId}', path: session, body: { metadata: { mine: true } } },
     { route: 'GET /sessions/{sessionId}/boundaries', path: `${session}/boundaries` },
     { route: 'GET /sessions/{sessionId}/events', path: `${session}/events` },
@@ -67,6 +68,10 @@ function attempts(sessionId: string, eventId: string, userId: string): readonly 
       },
     },
     { route: 'GET /sessions/{sessionId}/events/{eventId}', path: `${session}/events/${event}` },
+    {
+      route: 'GET /sessions/{sessionId}/events/{eventId}',
+      path: `${session}/events/${event}?absent=null`,
+    },
     { route: 'DELETE /sessions/{sessionId}/events/{eventId}', path: `${session}/events/${event}` },
     { route: 'GET /sessions/{sessionId}/changes', path: `${session}/changes` },
     {

@@ -2,11 +2,11 @@
 // sequences. The operations know several users of one store: here each has a client, and all share the
 // store, which no real server would do.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createSessionService } from 'turnlog'
+
 import { createHttpSessionRepository } from 'turnlog/client'
 import { bearerToken, createSessionApi } from 'turnlog/http'
 import { createInMemoryDatabase, createInMemoryRepository } from 'turnlog/in-memory'
-import type { SessionRepository } from 'turnlog/store'
+import { createSessionService, type SessionRepository } from 'turnlog/store'
 import { test } from 'vitest'
 import { withTime } from '../../support/http-harness.ts'
 import { checkRandomOperations } from '../../support/random-operations.ts'

@@ -260,6 +260,30 @@ test('events are read by filter, followed by seq, and found by id', async () => 
   })
 })
 
+test('what may be absent is looked for without an error; what is there is given as ever', async () => {
+  const api = await apiWithLog(1)
+  const found = async (path: string) => {
+    const { status, json } = await api.request('GET', path)
+    return status === 200 ? json : `${status} ${json.code} ${json.details.field ?? ''}`.trim()
+  }
+  expect(await found('/sessions/none?absent=null')).toEqual({ session: null })
+  expect(await found('/sessions/none?absent=error')).toBe('404 SESSION_NOT_FOUND')
+  expect(await found('/sessions/s?absent=null')).toEqual(await found('/sessions/s'))
+  expect(await found('/sessions/s/events/e9?absent=null')).toEqual({ event: null })
+  expect(await found('/sessions/s/events/e9?absent=error')).toBe('404 EVENT_NOT_FOUND')
+  expect(await found('/sessions/s/events/e1?absent=null')).toEqual(
+    await found('/sessions/s/events/e1'),
+  )
+  // The session was not what may be absent.
+  expect(await found('/sessions/none/events/e1?absent=null')).toBe('404 SESSION_NOT_FOUND')
+  for (const path of ['/sessions/s', '/sessions/s/events/e1']) {
+    expect(await found(`${path}?absent=`)).toBe('400 INVALID_ARGUMENT absent')
+    expect(await found(`${path}?absent=yes`)).toBe('400 INVALID_ARGUMENT absent')
+    expect(await found(`${path}?absent=null&absent=null`)).toBe('400 INVALID_ARGUMENT absent')
+    expect(await found(`${path}?present=null`)).toBe('400 INVALID_ARGUMENT present')
+  }
+})
+
 test('a commit archives, and the view, its boundary and all boundaries can be read', async () => {
   const api = await apiWithLog(6)
   const commit = {
@@ -450,7 +474,7 @@ test('cursors of somebody’s own making are refused or read within the log', as
 
 test('damaged events are named beside the rest', async () => {
   const { createInMemoryDatabase, createInMemoryRepository } = await import('turnlog/in-memory')
-  const { createSessionService } = await import('turnlog')
+  const { createSessionService } = await import('turnlog/store')
   const database = createInMemoryDatabase()
   const repository = createInMemoryRepository(database)
   const api = testApi({

@@ -4,7 +4,6 @@ import {
   byMessageType,
   containsText,
   createSessionMemory,
-  createSessionService,
   EventFilter,
   type MemoryRun,
   type Message,
@@ -16,6 +15,7 @@ import {
   turnWindow,
 } from 'turnlog'
 import { createInMemoryRepository, createInMemorySessionService } from 'turnlog/in-memory'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test, vi } from 'vitest'
 import {
   callsTools,

@@ -1,11 +1,12 @@
 // Export and import: lossless, idempotent, and nothing at all of a file with a fault.
 import fc from 'fast-check'
-import { createSessionService, isSessionError, type SessionRepository } from 'turnlog'
+import { isSessionError } from 'turnlog'
 import {
   createInMemoryDatabase,
   createInMemoryRepository,
   createInMemorySessionService,
 } from 'turnlog/in-memory'
+import { createSessionService, type SessionRepository } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 import { says, sessionOf, turns, viewOf } from '../../support/conversation.ts'
 import { createEventfulSession, exportText, snapshotOf } from '../../support/eventful-session.ts'
