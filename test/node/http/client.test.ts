@@ -391,7 +391,7 @@ describe('tokens', () => {
       headers: { 'x-app': 'notes' },
     })
     await client.findById('a/../b')
-    expect(requests[0]?.url).toBe(`${BASE_URL}/sessions/a%2F..%2Fb`)
+    expect(requests[0]?.url).toBe(`${BASE_URL}/sessions/a%2F..%2Fb?absent=null`)
     expect(requests[0]?.headers.get('authorization')).toBe('Bearer ana')
     expect(requests[0]?.headers.get('x-app')).toBe('notes')
   })
