@@ -137,7 +137,7 @@ export async function follow<M extends Message>(
         // What came after this look began is for the next one.
         again ||= rest.length < events.length
         for (let next = boundaries[0]; rest.length > 0; next = boundaries[0]) {
-          const end = next === undefined ? Number.POSITIVE_INFINITY : next.position
+          const end = next === undefined ? Infinity : next.position
           deliverEvents(rest.filter((event) => event.seq <= end))
           rest = rest.filter((event) => event.seq > end)
           if (next !== undefined && rest.length > 0) {

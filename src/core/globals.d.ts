@@ -19,6 +19,7 @@ declare class URL {
   constructor(url: string, base?: string)
   readonly href: string
 }
+declare function btoa(binary: string): string
 declare function setTimeout(callback: () => void, milliseconds?: number): unknown
 declare function clearTimeout(timer: unknown): void
 declare function queueMicrotask(callback: () => void): void

@@ -150,25 +150,13 @@ function toBytes(value: unknown, path: string): Uint8Array | undefined {
   }
 }
 
-const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
-
 function toBase64(bytes: Uint8Array): string {
-  const pieces: string[] = []
-  let piece = ''
-  for (let i = 0; i < bytes.length; i += 3) {
-    const [a = 0, b = 0, c = 0] = [bytes[i], bytes[i + 1], bytes[i + 2]]
-    const rest = bytes.length - i
-    piece +=
-      BASE64.charAt(a >> 2) +
-      BASE64.charAt(((a & 3) << 4) | (b >> 4)) +
-      (rest > 1 ? BASE64.charAt(((b & 15) << 2) | (c >> 6)) : '=') +
-      (rest > 2 ? BASE64.charAt(c & 63) : '=')
-    if (piece.length > 8192) {
-      pieces.push(piece)
-      piece = ''
-    }
+  let binary = ''
+  // In pieces: arguments are limited.
+  for (let start = 0; start < bytes.length; start += 8192) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + 8192))
   }
-  return pieces.join('') + piece
+  return btoa(binary)
 }
 
 function memberPath(path: string, key: string): string {

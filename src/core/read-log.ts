@@ -185,8 +185,8 @@ async function timeRanges(
   session: SessionRecord,
   filter: EventFilter,
 ): Promise<SeqRanges> {
-  const from = filter.from?.getTime() ?? Number.NEGATIVE_INFINITY
-  const to = filter.to?.getTime() ?? Number.POSITIVE_INFINITY
+  const from = filter.from?.getTime() ?? -Infinity
+  const to = filter.to?.getTime() ?? Infinity
   if (from > to || session.lastSeq === 0) return []
   const firstAbove = async (isAbove: (timestamp: number) => boolean): Promise<number> => {
     let low = 1
@@ -201,9 +201,8 @@ async function timeRanges(
     }
     return low
   }
-  const first = from === Number.NEGATIVE_INFINITY ? 1 : await firstAbove((time) => time >= from)
-  const end =
-    to === Number.POSITIVE_INFINITY ? session.lastSeq + 1 : await firstAbove((time) => time > to)
+  const first = from === -Infinity ? 1 : await firstAbove((time) => time >= from)
+  const end = to === Infinity ? session.lastSeq + 1 : await firstAbove((time) => time > to)
   const late = await source.lateSeqs(from, to)
   return normalizeRanges([[first, end - 1], ...rangesOf(late)])
 }
@@ -338,7 +337,7 @@ async function* portionsOf(
   const slice = (start: number, end: number) =>
     backwards ? sliceRanges(ranges, total - end, total - start) : sliceRanges(ranges, start, end)
   // Without keywords the first events that are looked at often are the answer already.
-  let scans = isIndexed ? (filter.foldedTerms.length > 0 ? 0 : 2) : Number.POSITIVE_INFINITY
+  let scans = isIndexed ? (filter.foldedTerms.length > 0 ? 0 : 2) : Infinity
   while (done < total) {
     const ahead = slice(done, total)
     const sealed =
@@ -374,7 +373,7 @@ async function* portionsOf(
 function sealedPart(ranges: readonly SeqRange[], through: number, backwards: boolean): SeqRanges {
   const part: SeqRange[] = []
   const ordered = backwards ? [...ranges].reverse() : ranges
-  let edge = backwards ? Number.POSITIVE_INFINITY : 0
+  let edge = backwards ? Infinity : 0
   for (const [first, last] of ordered) {
     if (backwards ? last > through || last >= edge : first > through || first <= edge) break
     part.push([first, Math.min(last, through)])

@@ -48,12 +48,12 @@ export function intersectRanges(a: SeqRanges, b: SeqRanges): SeqRanges {
 /** What is in `a` and not in `b`. */
 export function subtractRanges(a: SeqRanges, b: SeqRanges): SeqRanges {
   const gaps: SeqRange[] = []
-  let next = Number.NEGATIVE_INFINITY
+  let next = -Infinity
   for (const [first, last] of b) {
     gaps.push([next, first - 1])
     next = last + 1
   }
-  gaps.push([next, Number.POSITIVE_INFINITY])
+  gaps.push([next, Infinity])
   return intersectRanges(a, gaps)
 }
 
