@@ -2,11 +2,10 @@
 
 import { readFunction, readOptions, readPositive } from '../core/arguments.ts'
 import type { CompactionStrategy } from '../core/compact.ts'
-import { invalidArgument } from '../core/errors.ts'
 import type { SessionEvent } from '../core/session.ts'
 import { estimateTokens } from '../core/token-estimate.ts'
 import { estimateEvents, type TokenEstimator } from '../core/token-estimator.ts'
-import { keepSafely, startsTurn } from '../core/turns.ts'
+import { checkView, keepSafely, startsTurn } from '../core/turns.ts'
 
 /**
  * Keeps the newest `maxEvents` (default 20) real events of the root branch, with what belongs to their
@@ -73,7 +72,7 @@ export function splitView(view: readonly SessionEvent[]): {
   readonly real: readonly SessionEvent[]
   readonly summaries: readonly SessionEvent[]
 } {
-  if (!Array.isArray(view)) throw invalidArgument('view', 'must be an array of events')
+  checkView(view)
   return {
     real: view.filter((event) => !event.synthetic),
     summaries: view.filter((event) => event.synthetic),

@@ -74,6 +74,13 @@ export function readOptionalFunction<T>(
   return isGiven(value) ? readFunction<NonNullable<T>>(value, name) : undefined
 }
 
+/** Checks that a value is a text; it may be empty. */
+export function checkText(value: unknown, name: string): void {
+  if (typeof value !== 'string') {
+    throw invalidArgument(name, `must be a string, not ${describeValue(value)}`)
+  }
+}
+
 /** A text that is not blank; `undefined` and `null` give the fallback. */
 export function readText(value: unknown, name: string, fallback: string): string {
   const given = value ?? fallback

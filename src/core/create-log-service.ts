@@ -341,17 +341,17 @@ export function createLogService<M extends Message = Message>(
 
     async importSession(input, request) {
       const given = readOptions(request)
+      const givenId = isGiven(given.sessionId) ? checkId(given.sessionId, 'sessionId') : null
+      const owner = isGiven(given.userId) ? checkId(given.userId, 'userId') : defaultUserId
       const { session: parsed, steps } = await parseSession(input)
-      const id = isGiven(given.sessionId) ? checkId(given.sessionId, 'sessionId') : parsed.id
-      const userId = isGiven(given.userId)
-        ? checkId(given.userId, 'userId')
-        : (defaultUserId ?? parsed.userId)
+      const id = givenId ?? parsed.id
+      const userId = owner ?? parsed.userId
       const time = now()
       if (isExpired(parsed, time)) {
         throw new SessionError('INVALID_IMPORT', `session "${parsed.id}" has expired`)
       }
       const { session, created } = await repository.createSession(
-        { ...parsed, id: checkId(id, 'id'), userId: checkId(userId, 'userId') },
+        { ...parsed, id, userId },
         { now: time },
       )
       if (session.userId !== userId) throw notOwner(id, userId)

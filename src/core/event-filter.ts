@@ -1,6 +1,12 @@
 /** EventFilter: which events of a log a read returns. `matches` and `apply` are the definition. */
 
-import { describeValue, invalid as invalidField, reading, type SessionError } from './errors.ts'
+import {
+  describeValue,
+  invalidArgument,
+  invalid as invalidField,
+  reading,
+  type SessionError,
+} from './errors.ts'
 import { isBlank } from './identifiers.ts'
 import { checkInstant, type InstantInput } from './instant.ts'
 import { MESSAGE_TYPES, type Message, type MessageType, messageText } from './message.ts'
@@ -251,9 +257,15 @@ export class EventFilter {
     return new EventFilter(merged)
   }
 
-  /** Whether an event meets every criterion but `lastN` and paging, which are about the whole list. */
+  /**
+   * Whether an event meets every criterion but `lastN` and paging, which are about the whole list.
+   *
+   * @throws SessionError `INVALID_ARGUMENT` when it is no event.
+   */
   matches(event: FilterableEvent): boolean {
-    return this.matchesEnvelope(event, event.message.role) && this.matchesText(event.message)
+    return reading('INVALID_ARGUMENT', 'event', () => {
+      return this.matchesEnvelope(event, event.message.role) && this.matchesText(event.message)
+    })
   }
 
   /** The part of {@link matches} that needs no content, so that a store need not parse it. */
@@ -298,8 +310,13 @@ export class EventFilter {
   /**
    * The events of a list that the filter returns. For `excludeArchived` the list is the view in view
    * order, otherwise the log in `seq` order.
+   *
+   * @throws SessionError `INVALID_ARGUMENT` when it is no array of events.
    */
   apply<E extends FilterableEvent>(events: readonly E[]): E[] {
+    if (!reading('INVALID_ARGUMENT', 'events', () => Array.isArray(events))) {
+      throw invalidArgument('events', `must be an array, not ${describeValue(events)}`)
+    }
     const matching = events.filter((event) => this.matches(event))
     if (this.lastN !== null) return matching.slice(-this.lastN)
     if (this.pageSize === null) return matching
@@ -381,7 +398,7 @@ function readInteger(value: unknown, field: string, least: number): number | nul
   if (!Number.isSafeInteger(value) || (value as number) < least) {
     throw invalid(field, `must be an integer of at least ${least}, not ${describeValue(value)}`)
   }
-  return value as number
+  return (value as number) + 0 // no -0, which JSON does not keep
 }
 
 function readFlag(value: unknown, field: string): boolean {

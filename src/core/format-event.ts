@@ -1,5 +1,6 @@
 /** An event as text: what summaries are made from and what token estimates are taken of. */
 
+import { reading } from './errors.ts'
 import type { Message } from './message.ts'
 import type { SessionEvent } from './session.ts'
 
@@ -11,9 +12,14 @@ const SPEAKERS = { user: 'User', assistant: 'Assistant', system: 'System', tool:
 /**
  * `User: Where is my parcel?`, `Assistant: Let me see. [calls track({"parcel":88})]`,
  * `Tool: [track -> at Porto hub]`. Images and files are named, not included.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when it is no event.
  */
 export function formatEvent(event: SessionEvent): string {
-  return `${SPEAKERS[event.message.role]}: ${formatContent(event.message)}`
+  return reading('INVALID_ARGUMENT', 'event', () => {
+    const { message } = event
+    return `${SPEAKERS[message.role]}: ${formatContent(message)}`
+  })
 }
 
 function formatContent({ content }: Message): string {

@@ -39,16 +39,20 @@ export interface Message {
 /**
  * The text of a message: its string content, or its `text` parts joined by a line feed; `''` when there
  * is none. Reasoning, tool calls and tool results are not text.
+ *
+ * @throws SessionError `INVALID_EVENT` when it is no message.
  */
 export function messageText(message: Message): string {
-  const { content } = message
-  if (typeof content === 'string') return content
-  return content
-    .filter((part): part is { type: 'text'; text: string } => {
-      return part.type === 'text' && typeof (part as { text?: unknown }).text === 'string'
-    })
-    .map((part) => part.text)
-    .join('\n')
+  return reading('INVALID_EVENT', 'message', () => {
+    const { content } = message
+    if (typeof content === 'string') return content
+    return content
+      .filter((part): part is { type: 'text'; text: string } => {
+        return part.type === 'text' && typeof (part as { text?: unknown }).text === 'string'
+      })
+      .map((part) => part.text)
+      .join('\n')
+  })
 }
 
 /**

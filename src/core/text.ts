@@ -1,5 +1,7 @@
 /** How text is matched: a literal substring after folding both sides, in every store. */
 
+import { checkText } from './arguments.ts'
+
 /** A match as offsets of UTF-16 code units in the original text, `end` exclusive. */
 export interface TextRange {
   readonly start: number
@@ -8,14 +10,19 @@ export interface TextRange {
 
 /**
  * Folds case and compatibility forms away: NFKC, lower(upper(lower(text))), final sigma to sigma, NFKC
- * again, and the dot that İ leaves dropped. Idempotent, and the same for a text in lower case.
+ * again, and the dot that İ leaves dropped; lone surrogates become U+FFFD, as in what is stored.
+ * Idempotent, and the same for a text in lower case.
  *
  * `foldText('STRASSE') === foldText('straße')`; é and e stay different.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when it is no text.
  */
 export function foldText(text: string): string {
+  checkText(text, 'text')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII itself
   if (/^[\x00-\x7f]*$/.test(text)) return text.toLowerCase()
   const folded = text
+    .toWellFormed()
     // An iota below a letter becomes one beside it: marks that belong to the letter must stand before.
     .normalize(/[\u0345\u037a\u1f80-\u1fff]/.test(text) ? 'NFKD' : 'NFKC')
     .toLowerCase()
@@ -32,8 +39,11 @@ export function foldText(text: string): string {
  * Where `query` occurs in `text` under {@link foldText}, left to right, not overlapping. Folding changes
  * lengths; each range covers the whole original characters that the match touches, and ranges that share
  * a character are one.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when one of the two is no text.
  */
 export function matchRanges(text: string, query: string): readonly TextRange[] {
+  checkText(query, 'query')
   const needle = foldText(query)
   if (needle === '') return []
   const folded = foldText(text)

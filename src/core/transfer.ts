@@ -260,14 +260,13 @@ function parseHead(record: JsonObject): Omit<SessionRecord, 'number'> {
   } = record
   expect(turnlog === FORMAT, `is of format ${String(turnlog)}; this version reads ${FORMAT}`)
   expect(typeof id === 'string' && typeof userId === 'string', 'lacks an id or a user id')
-  checkId(id, 'id')
-  checkId(userId, 'userId')
   expect(isTime(createdAt) && (expiresAt === null || isTime(expiresAt)), 'has no valid times')
-  expect(slidingTimeToLive === null || isTime(slidingTimeToLive), 'has no valid lifetime')
+  const isLifetime = isTime(slidingTimeToLive) && slidingTimeToLive > 0
+  expect(slidingTimeToLive === null || isLifetime, 'has no valid lifetime')
   expectNothing(unknown)
   return {
-    id,
-    userId,
+    id: checkId(id, 'id'),
+    userId: checkId(userId, 'userId'),
     createdAt,
     expiresAt,
     slidingTimeToLive,

@@ -1,15 +1,36 @@
 /** Turns, and which parts of a view belong together whatever a strategy says. */
 
+import { checkMethod } from './arguments.ts'
+import { invalidArgument, reading } from './errors.ts'
 import type { SessionEvent } from './session.ts'
 
-/** Whether an event opens a turn: a real message of a user on the root branch. */
+/**
+ * Whether an event opens a turn: a real message of a user on the root branch.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when it is no event.
+ */
 export function startsTurn(event: SessionEvent): boolean {
-  return event.message.role === 'user' && event.branch === null && !event.synthetic
+  return reading('INVALID_ARGUMENT', 'event', () => {
+    return event.message.role === 'user' && event.branch === null && !event.synthetic
+  })
 }
 
-/** How many turns a view holds. */
+/**
+ * How many turns a view holds.
+ *
+ * @throws SessionError `INVALID_ARGUMENT` when it is no array of events.
+ */
 export function countTurns(view: readonly SessionEvent[]): number {
+  checkView(view)
   return view.filter(startsTurn).length
+}
+
+/** @throws SessionError `INVALID_ARGUMENT` when it is no array of events. */
+export function checkView(view: readonly SessionEvent[]): void {
+  const isView = reading('INVALID_ARGUMENT', 'view', () => {
+    return Array.isArray(view) && view.every(({ message: { role } }) => typeof role === 'string')
+  })
+  if (!isView) throw invalidArgument('view', 'must be an array of events')
 }
 
 /**
@@ -23,11 +44,15 @@ export function countTurns(view: readonly SessionEvent[]): number {
  *
  * Summaries are left as the strategy wants them. The result is in view order, and keeping it again
  * gives the same.
+ *
+ * @throws SessionError `INVALID_ARGUMENT`
  */
 export function keepSafely(
   view: readonly SessionEvent[],
   wanted: ReadonlySet<string>,
 ): readonly SessionEvent[] {
+  checkView(view)
+  checkMethod(wanted, 'has', 'wanted')
   const real = view.filter((event) => !event.synthetic)
   const startOf = new Map<SessionEvent, SessionEvent | undefined>()
   let newest: SessionEvent | undefined

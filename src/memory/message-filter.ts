@@ -1,10 +1,16 @@
 /** MessageFilter: which messages a session memory stores. */
 
-import { describeValue, invalidArgument } from '../core/errors.ts'
-import { MESSAGE_TYPES, type Message, type MessageType, messageText } from '../core/message.ts'
+import { describeValue, invalidArgument, reading } from '../core/errors.ts'
+import {
+  checkMessage,
+  MESSAGE_TYPES,
+  type Message,
+  type MessageType,
+  messageText,
+} from '../core/message.ts'
 import { foldText } from '../core/text.ts'
 
-/** A predicate over messages that can be combined with others. */
+/** A predicate over messages that can be combined with others; `INVALID_EVENT` for what is no message. */
 export interface MessageFilter {
   (message: Message): boolean
   /** Both. */
@@ -20,7 +26,10 @@ export function messageFilter(matches: (message: Message) => boolean): MessageFi
   if (typeof matches !== 'function') {
     throw invalidArgument('messageFilter', `must be a function, not ${describeValue(matches)}`)
   }
-  const filter = (message: Message) => matches(message)
+  const filter = (message: Message) => {
+    reading('INVALID_EVENT', 'message', () => checkMessage(message, 'message'))
+    return matches(message)
+  }
   return Object.assign(filter, {
     and: (other: MessageFilter) => {
       const second = checkOther(other)

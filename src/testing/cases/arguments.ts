@@ -1,6 +1,7 @@
 /** Arguments: what is wrong is refused by name, in every method, and nothing comes of it. */
 
 import type { SessionErrorCode } from '../../core/errors.ts'
+import type { EventFilterOptions } from '../../core/event-filter.ts'
 import { assertEqual, assertFails } from '../assertions.ts'
 import { createLog, userEvent } from '../sample-events.ts'
 import type { StoreCase } from '../store-case.ts'
@@ -79,8 +80,8 @@ export const argumentCases: readonly StoreCase[] = [
     async run({ service }) {
       await createLog(service, 2)
       const bad = (value: unknown) => value as never
-      const iterate = (options: object) =>
-        service.iterateEvents('s', {}, bad(options))[Symbol.asyncIterator]().next()
+      const iterate = (options: object, filter: EventFilterOptions = {}) =>
+        service.iterateEvents('s', filter, bad(options))[Symbol.asyncIterator]().next()
       await assertRefusals([
         ['events', () => service.appendEvents('s', bad('text'))],
         ['events', () => service.appendEvents('s', bad({ length: 1 }))],
@@ -94,9 +95,20 @@ export const argumentCases: readonly StoreCase[] = [
         ['filter', () => service.getEvents('s', bad('all')), 'INVALID_FILTER'],
         ['filter', () => service.getMessages('s', bad([])), 'INVALID_FILTER'],
         ['lastN', () => service.recallEvents({ lastN: 5 }), 'INVALID_FILTER'],
+        ['lastN', () => service.getMessages('s', { lastN: bad('5') }), 'INVALID_FILTER'],
+        ['branch', () => service.recallEvents({ branch: bad(5) }), 'INVALID_FILTER'],
+        ['filter', () => service.recallEvents(bad(null)), 'INVALID_FILTER'],
         ['afterSeq', () => iterate({ afterSeq: -1 })],
         ['afterSeq', () => iterate({ afterSeq: '2' })],
+        ['options', () => iterate(bad('fast'))],
+        ['to', () => iterate({}, { to: '2026-03-02' }), 'INVALID_FILTER'],
         ['options', () => service.recallEvents({}, bad([]))],
+        ['order', () => service.listSessions({ order: bad('oldest') })],
+        ['limit', () => service.listSessions({ limit: 0 })],
+        ['limit', () => service.listSessions({ limit: 1001 })],
+        ['cursor', () => service.listSessions({ cursor: 'next' })],
+        ['expectedVersion', () => service.appendEvents('s', [], { expectedVersion: -1 })],
+        ['expectedVersion', () => service.appendEvents('s', [], { expectedVersion: bad('2') })],
         ['events', () => service.appendEvents('s', bad(hostile()))],
         ['event', () => service.appendEvent('s', bad(hostile())), 'INVALID_EVENT'],
         ['timestamp', () => service.appendEvent('s', timed(hostile())), 'INVALID_EVENT'],

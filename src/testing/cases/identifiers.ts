@@ -1,5 +1,6 @@
 /** Ids: any non-blank string up to 512 characters, kept as it is. */
 
+import type { SessionService } from '../../core/session-service.ts'
 import { assertEqual, assertFails } from '../assertions.ts'
 import { idsOf, userEvent } from '../sample-events.ts'
 import type { StoreCase } from '../store-case.ts'
@@ -36,6 +37,45 @@ const ODD_IDS: readonly string[] = [
   'x'.repeat(300),
   '长'.repeat(512),
 ]
+
+/** The methods that take no id of a session, or make one of it. */
+type OtherMethod =
+  | 'repository'
+  | 'create'
+  | 'findOrCreate'
+  | 'listSessions'
+  | 'deleteUser'
+  | 'deleteExpiredSessions'
+  | 'recallEvents'
+  | 'importSession'
+  | 'close'
+
+/** A call of every method with the id of a session. */
+function callsOf(
+  service: SessionService,
+): Readonly<Record<Exclude<keyof SessionService, OtherMethod>, (id: string) => Promise<unknown>>> {
+  const first = (items: AsyncIterable<unknown>) => items[Symbol.asyncIterator]().next()
+  const options = { trigger: () => true, strategy: () => null }
+  return {
+    findById: (id) => service.findById(id),
+    update: (id) => service.update(id, {}),
+    delete: (id) => service.delete(id),
+    appendEvent: (id) => service.appendEvent(id, userEvent('a')),
+    appendEvents: (id) => service.appendEvents(id, []),
+    appendMessage: (id) => service.appendMessage(id, { role: 'user', content: 'a' }),
+    getEvents: (id) => service.getEvents(id),
+    getMessages: (id) => service.getMessages(id),
+    findEvent: (id) => service.findEvent(id, 'a'),
+    iterateEvents: (id) => first(service.iterateEvents(id)),
+    getEventVersion: (id) => service.getEventVersion(id),
+    compact: (id) => service.compact(id, options),
+    rewind: (id) => service.rewind(id, { before: 'a' }),
+    clearView: (id) => service.clearView(id),
+    subscribe: (id) => service.subscribe(id, () => undefined),
+    exportSession: (id) => first(service.exportSession(id)),
+    eraseEvent: (id) => service.eraseEvent(id, 'a'),
+  }
+}
 
 export const identifierCases: readonly StoreCase[] = [
   {
@@ -158,18 +198,21 @@ export const identifierCases: readonly StoreCase[] = [
       for (const bad of ['', ' \n\u00a0\u3000', tooLong, 5, {}, Symbol('s'), true]) {
         const id = bad as string
         const what = `${String(bad).slice(0, 20)} (${typeof bad})`
+        for (const [method, call] of Object.entries(callsOf(service))) {
+          await assertFails(() => call(id), 'INVALID_ARGUMENT', `${method}: ${what}`, ['sessionId'])
+        }
         const calls: readonly (readonly [string, () => Promise<unknown>])[] = [
-          ['sessionId', () => service.findById(id)],
-          ['sessionId', () => service.getEvents(id)],
-          ['sessionId', () => service.appendEvent(id, userEvent('a'))],
-          ['sessionId', () => service.delete(id)],
-          ['sessionId', () => service.update(id, {})],
-          ['sessionId', () => service.getEventVersion(id)],
-          ['sessionId', () => service.eraseEvent(id, 'a')],
           ['eventId', () => service.eraseEvent('s', id)],
+          ['eventId', () => service.findEvent('s', id)],
+          ['before', () => service.rewind('s', { before: id })],
+          ['after', () => service.rewind('s', { after: id })],
           ['userId', () => service.deleteUser(id)],
           ['userId', () => service.create({ userId: id })],
+          ['userId', () => service.findOrCreate({ userId: id })],
           ['userId', () => service.listSessions({ userId: id })],
+          ['userId', () => service.recallEvents({}, { userId: id })],
+          ['sessionId', () => service.importSession('', { sessionId: id })],
+          ['userId', () => service.importSession('', { userId: id })],
         ]
         for (const [field, call] of calls) {
           await assertFails(call, 'INVALID_ARGUMENT', `${field}: ${what}`, [field])

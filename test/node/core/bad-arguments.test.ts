@@ -1,16 +1,32 @@
 // Bad arguments of what is no method of a service: each is refused by name, at once and not at its first use.
+// (Those of the methods are in the contract of stores, `turnlog/testing`.)
+import { readFileSync } from 'node:fs'
 import {
   allMessages,
+  anyOf,
+  byMessageType,
   CONVERSATION_ID,
+  containsText,
+  countTurns,
   createCrossSessionRecallTools,
   createSessionEventTools,
   createSessionMemory,
   EventFilter,
+  estimateTokens,
+  foldText,
+  formatEvent,
+  keepSafely,
   type Message,
+  matchRanges,
+  messageFilter,
+  messageText,
   recursiveSummarization,
+  skipEmptyMessages,
   slidingWindow,
+  startsTurn,
   tokenCount,
   tokenCountTrigger,
+  turnCountTrigger,
   turnWindow,
 } from 'turnlog'
 import { createInMemorySessionService } from 'turnlog/in-memory'
@@ -73,13 +89,57 @@ const refusals: readonly (readonly [field: string, call: () => unknown])[] = [
   ['service', () => createCrossSessionRecallTools(bad(undefined), { userId: 'u' })],
   ['options', () => createCrossSessionRecallTools(service, bad('u'))],
   ['messageFilter', () => createSessionMemory(service, { messageFilter: revoked })],
+  ['messageFilter', () => messageFilter(bad('user'))],
   ['other', () => allMessages.and(revoked)],
+  ['other', () => allMessages.or(bad(null))],
+  ['types', () => byMessageType()],
+  ['types', () => byMessageType(bad('robot'))],
+  ['keyword', () => containsText(bad(5))],
+  ['keyword', () => containsText(' ')],
+  ['maxTurns', () => turnCountTrigger(bad('20'))],
+  ['triggers', () => anyOf()],
+  ['triggers[1]', () => anyOf(turnCountTrigger(1), bad(5))],
+  ['view', () => turnCountTrigger(1)(bad('view'))],
+  ['view', () => countTurns(bad(undefined))],
+  ['view', () => countTurns([hostile])],
+  ['view', () => keepSafely(bad({ length: 1 }), new Set())],
+  ['wanted', () => keepSafely([], bad(['id']))],
+  ['event', () => startsTurn(bad(null))],
+  ['event', () => formatEvent(bad({}))],
+  ['event', () => EventFilter.all().matches(bad(undefined))],
+  ['events', () => EventFilter.all().apply(bad('events'))],
+  ['events', () => EventFilter.all().apply(revoked)],
+  ['event', () => EventFilter.all().apply([bad(null)])],
+  ['text', () => foldText(bad(5))],
+  ['text', () => matchRanges(bad(null), 'a')],
+  ['query', () => matchRanges('a', bad(undefined))],
+  ['text', () => estimateTokens(bad({}))],
 ]
 
 test.each(refusals)('%s is refused (%#)', (field, call) => {
   expect(call).toThrowError(
     expect.objectContaining({ code: 'INVALID_ARGUMENT', details: { field } }),
   )
+})
+
+test.each([
+  ['message', () => messageText(bad(undefined))],
+  ['message', () => messageText(bad({ role: 'user', content: 5 }))],
+  ['message', () => messageText(bad({ role: 'user', content: [null] }))],
+  ['message.role', () => allMessages(bad({}))],
+  ['message', () => skipEmptyMessages(revoked)],
+  ['message.content', () => byMessageType('user')(bad({ role: 'user' }))],
+] as const)('%s that is none is refused (%#)', (field, call) => {
+  expect(call).toThrowError(expect.objectContaining({ code: 'INVALID_EVENT', details: { field } }))
+})
+
+test('every function of the root entry is called with something bad here', async () => {
+  const here = readFileSync(import.meta.filename, 'utf8')
+  const entry: Readonly<Record<string, unknown>> = await import('turnlog')
+  const functions = Object.keys(entry).filter((name) => typeof entry[name] === 'function')
+  const missing = functions.filter((name) => !new RegExp(`\\b${name}[.(]`).test(here))
+  // The one tells of any value whether it is an error, the other is only thrown.
+  expect(missing).toEqual(['isSessionError', 'SessionError'])
 })
 
 test.each([

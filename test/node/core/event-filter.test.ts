@@ -154,6 +154,26 @@ describe('building', () => {
     expect(EventFilter.of({ keywords: ['B', ' ', 'a', 'B'] }).keywords).toEqual(['b', 'a', 'b'])
     expect(EventFilter.of({ keyword: 'STRASSE' }).matches(event({ text: 'Straße' }))).toBe(true)
     expect(EventFilter.of({ keyword: '\u00a0\u3000' }).keyword).toBeNull()
+    expect(EventFilter.of({ keyword: '\ufeff\u2028' }).keyword).toBeNull()
+    // What trim() leaves is a keyword, also when nobody sees it.
+    for (const keyword of ['\u200b', '\u180e', '\u0085', '\0']) {
+      expect(EventFilter.of({ keyword }).keyword).toBe(keyword)
+      expect(EventFilter.of({ keyword }).matches(event({ text: 'a b' }))).toBe(false)
+      expect(EventFilter.of({ keyword }).matches(event({ text: `a${keyword}b` }))).toBe(true)
+    }
+  })
+
+  test('a page is never -0, which JSON turns into 0', () => {
+    expect(EventFilter.of({ page: -0, pageSize: 1 }).page).toBe(0)
+    expect(EventFilter.keywordSearch('a', -0).toJSON().page).toBe(0)
+  })
+
+  test('half a character is U+FFFD in what is looked for and in what is looked through', () => {
+    const finds = (keyword: string, text: string) =>
+      EventFilter.of({ keyword }).matches(event({ text }))
+    expect(finds('\ud83d', 'broken \ud83d here')).toBe(true)
+    expect(finds('\udc00', 'broken \ud83d here')).toBe(true)
+    expect(finds('\ud83d', 'whole 😀')).toBe(false)
   })
 })
 

@@ -109,6 +109,12 @@ describe('foldText', () => {
     expect(foldText(one)).toBe(foldText(other))
   })
 
+  test('half a character is U+FFFD', () => {
+    expect(foldText('A\ud83d')).toBe('a\ufffd')
+    expect(matchRanges('a\ud83db', 'B')).toEqual([{ start: 2, end: 3 }])
+    expect(matchRanges('a😀b', '\ud83d')).toEqual([])
+  })
+
   test.each([
     ['é', 'e'],
     ['ä', 'ae'],

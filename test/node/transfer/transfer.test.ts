@@ -365,6 +365,8 @@ describe('a file with a fault changes nothing and names the line', () => {
       (line) => ({ ...line, createdAt: '2026' }),
     ],
     ['a session that lives for a text', 'session', (line) => ({ ...line, slidingTimeToLive: 'x' })],
+    ['a session that lives for no time', 'session', (line) => ({ ...line, slidingTimeToLive: 0 })],
+    ['a session that is over', 'session', (line) => ({ ...line, slidingTimeToLive: -60_000 })],
     [
       'a session with metadata of the wrong kind',
       'session',
