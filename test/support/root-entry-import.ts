@@ -1,0 +1,11 @@
+// Imports the root entry and says which globals that touched: to Node and to a page as `report`, as a
+// Worker in its answer.
+// biome-ignore assist/source/organizeImports: what watches comes first
+import { stopWatching } from './global-watch.ts'
+import * as turnlog from '../../src/index.ts'
+
+const { watched, touched } = stopWatching()
+const report = { names: Object.keys(turnlog).sort(), watched, touched }
+
+Object.assign(globalThis, { report })
+export default { fetch: () => Response.json(report) }
