@@ -2,9 +2,10 @@
 
 import type { BlockLimits } from './block.ts'
 
-/** What came of looking for a block to seal. */
+/** What came of looking for blocks to seal. */
 export interface Look {
-  readonly isSealed: boolean
+  /** How many blocks were sealed. */
+  readonly blocks: number
   /** How many events are in no block; infinite when there are more than were counted. */
   readonly left: number
 }
@@ -51,16 +52,16 @@ export class SealingDemand {
     return this.#seenEvents === 0 ? null : this.#seenUnits / this.#seenEvents
   }
 
-  /** A block was looked for. */
-  looked({ isSealed, left }: Look): void {
+  /** Blocks were looked for. */
+  looked({ blocks, left }: Look): void {
     this.#events = left
     // Bodies are longer than their texts: when no block was full after all, that is known as well.
-    this.#units = isSealed ? Math.max(0, this.#units - this.#limits.units) : 0
+    this.#units = blocks > 0 ? Math.max(0, this.#units - blocks * this.#limits.units) : 0
   }
 
   /** Sealing failed: it is tried again after the next append. */
   pause(): void {
-    this.looked({ isSealed: false, left: 0 })
+    this.looked({ blocks: 0, left: 0 })
     this.#isPaused = true
   }
 }

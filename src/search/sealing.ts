@@ -137,23 +137,28 @@ export interface SealedBlock {
   readonly firsts: ReadonlyMap<number, number>
 }
 
-/** How many events are in no block, once `sealed` is written; infinite when not all were counted. */
-export function countLeft({ tails, isAll }: Tails, sealed: SealedBlock | null): number {
-  if (!isAll) return Number.POSITIVE_INFINITY
-  return countTails(
-    tails.map((tail) => ({ ...tail, first: sealed?.firsts.get(tail.session) ?? tail.first })),
-  )
+/** What is left of the tails once `sealed` is written. */
+export function tailsAfter(tails: readonly Tail[], { firsts }: SealedBlock): readonly Tail[] {
+  return tails
+    .map((tail) => ({ ...tail, first: firsts.get(tail.session) ?? tail.first }))
+    .filter(({ first, last }) => first <= last)
 }
 
 /**
- * The group with an entry more; the entry of the same block is replaced.
+ * The group with entries more, of blocks that ascend; entries of the same blocks are replaced.
  *
  * @param group `null`: there is none.
  * @throws when it is damaged, or missing although it must be there.
  */
-export function withEntry(group: StoredGroup | null, entry: DirectoryEntry): StoredGroup {
-  if (group === null && !isFirstOfGroup(entry.block)) throw new TypeError('a group is missing')
-  const entries =
-    group === null ? [] : decodeGroup(group).filter(({ block }) => block !== entry.block)
-  return encodeGroup([...entries, entry])
+export function withEntries(
+  group: StoredGroup | null,
+  entries: readonly DirectoryEntry[],
+): StoredGroup {
+  const [first] = entries
+  if (group === null && first !== undefined && !isFirstOfGroup(first.block)) {
+    throw new TypeError('a group is missing')
+  }
+  const replaced = new Set(entries.map(({ block }) => block))
+  const before = group === null ? [] : decodeGroup(group)
+  return encodeGroup([...before.filter(({ block }) => !replaced.has(block)), ...entries])
 }

@@ -10,12 +10,12 @@ import {
   type Removal,
 } from '../../search/removal.ts'
 import {
-  countLeft,
   countTails,
   Sealing,
   type Tail,
   type Tails,
-  withEntry,
+  tailsAfter,
+  withEntries,
 } from '../../search/sealing.ts'
 import type { Look, SealingDemand } from '../../search/sealing-demand.ts'
 import { readShortRange } from './event-rows.ts'
@@ -81,7 +81,7 @@ export function sealBlock(
     for (const tail of tails.tails) if (!offer(database, sealing, tail)) break
   }
   const sealed = sealing.finish()
-  if (sealed === null) return { isSealed: false, left: countTails(tails.tails) }
+  if (sealed === null) return { blocks: 0, left: countTails(tails.tails) }
   if (sealed.block !== null) {
     const { stored, entryOf } = sealed.block
     const [row] = select<{ number: number }>(
@@ -92,10 +92,10 @@ export function sealBlock(
     )
     const { number } = row as { number: number }
     const group = readGroup(database, groupOf(number))
-    const changed = orDamaged(() => withEntry(group, entryOf(number)))
+    const changed = orDamaged(() => withEntries(group, [entryOf(number)]))
     if (changed === 'damaged') {
       unsealAll(database)
-      return { isSealed: false, left: Number.POSITIVE_INFINITY }
+      return { blocks: 0, left: Number.POSITIVE_INFINITY }
     }
     writeGroup(database, groupOf(number), changed)
   }
@@ -105,7 +105,8 @@ export function sealBlock(
     run(database, 'UPDATE turnlog_sessions SET sealed_seq = ? WHERE number = ?', next - 1, session)
     if (next > last) run(database, 'DELETE FROM turnlog_tails WHERE session = ?', session)
   }
-  return { isSealed: true, left: countLeft(tails, sealed) }
+  const left = tails.isAll ? countTails(tailsAfter(tails.tails, sealed)) : Number.POSITIVE_INFINITY
+  return { blocks: 1, left }
 }
 
 /** Offers a tail to a block; `false` when the block is full. */

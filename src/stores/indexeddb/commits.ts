@@ -23,7 +23,14 @@ import {
   type WriteTransaction,
 } from './transactions.ts'
 
-export type Committer = (sessionId: string, commit: Commit) => Promise<CommitPlan>
+/** What came of a commit. */
+export interface Committed {
+  readonly plan: CommitPlan
+  /** The session before and after; `null` when nothing was written. */
+  readonly written: { readonly before: FoundSession; readonly after: FoundSession } | null
+}
+
+export type Committer = (sessionId: string, commit: Commit) => Promise<Committed>
 
 export function createCommitter(
   transactions: Transactions,
@@ -31,7 +38,7 @@ export function createCommitter(
 ): Committer {
   const running = new Map<string, Promise<unknown>>()
 
-  const commitLookingUp = (sessionId: string, commit: Commit) =>
+  const commitLookingUp = (sessionId: string, commit: Commit): Promise<Committed> =>
     transactions.write(async (transaction) => {
       const found = await directory.find(transaction, sessionId)
       const plan = planCommit(sessionId, commit, {
@@ -41,10 +48,10 @@ export function createCommitter(
           : await findStored(transaction, found.record.number, commit)),
       })
       if (found === null || !plan.changed) return { plan, written: null }
-      return { plan, written: writePlan(transaction, found, plan) }
+      return { plan, written: { before: found, after: writePlan(transaction, found, plan) } }
     })
 
-  const commitRemembered = async (sessionId: string, commit: Commit) => {
+  const commitRemembered = async (sessionId: string, commit: Commit): Promise<Committed | null> => {
     const found =
       directory.recall(sessionId) ??
       (await transactions.read((transaction) => directory.find(transaction, sessionId)))
@@ -63,8 +70,9 @@ export function createCommitter(
           write(),
         ])
         if (current === null) throw outdated()
-        if (current.sealedSeq === found.sealedSeq) return { plan, written }
-        return { plan, written: writeSession(transaction, current, plan) }
+        const isSealedFurther = current.sealedSeq !== found.sealedSeq
+        const after = isSealedFurther ? writeSession(transaction, current, plan) : written
+        return { plan, written: { before: current, after } }
       })
     } catch (error) {
       const { cause } = error as Error
@@ -74,17 +82,17 @@ export function createCommitter(
   }
 
   const commitNow: Committer = async (sessionId, commit) => {
-    const { plan, written } =
+    const committed =
       (isPlainAppend(commit) ? await commitRemembered(sessionId, commit) : null) ??
       (await commitLookingUp(sessionId, commit))
-    if (written !== null) directory.remember(written)
-    return plan
+    if (committed.written !== null) directory.remember(committed.written.after)
+    return committed
   }
 
   return async (sessionId, commit) => {
     const before = running.get(sessionId)
     const mine = before === undefined ? commitNow(sessionId, commit) : after(before)
-    async function after(earlier: Promise<unknown>): Promise<CommitPlan> {
+    async function after(earlier: Promise<unknown>): Promise<Committed> {
       await earlier.catch(() => undefined) // whoever made that call is told
       return commitNow(sessionId, commit)
     }

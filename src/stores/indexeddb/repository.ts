@@ -65,6 +65,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
       )
       return sessions
     })
+    sealer.removed(gone.map(({ number }) => number))
     channel.notify(gone.map(({ id }) => id))
     return gone.length
   }
@@ -134,10 +135,10 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     },
 
     async commit(sessionId, commit) {
-      const plan = await commitPlanned(sessionId, commit)
-      if (plan.changed) channel.notify([sessionId])
-      sealer.appended(plan.events)
-      return plan.result
+      const committed = await commitPlanned(sessionId, commit)
+      if (committed.plan.changed) channel.notify([sessionId])
+      sealer.committed(committed)
+      return committed.plan.result
     },
 
     async readEvents(sessionId, request) {
@@ -173,16 +174,23 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
     async eraseEvent(sessionId, eventId, { now, body }) {
       const erased = await transactions.write(async (transaction) => {
-        const { number } = (await requireFound(transaction, sessionId, now)).record
+        const { record, sealedSeq } = await requireFound(transaction, sessionId, now)
+        const { number } = record
         const found = await findStoredEvent(transaction, number, eventId)
-        if (found === undefined) return false
+        if (found === undefined) return null
         if (hasLongBody(found)) remove(transaction, 'bodies', [number, found.seq])
         writeEvents(transaction, number, [{ ...salvageEvent(found), body }], put)
+        // Another stamp: no instance seals the text that it remembers.
+        const { stored, head } = toStoredSession(record, sealedSeq)
+        put(transaction, 'sessions', [stored])
+        put(transaction, 'heads', [head])
         await removeFromBlocks(transaction, removalOfText(number, found.seq, body))
-        return true
+        return number
       })
-      if (erased) channel.notify([sessionId])
-      return erased
+      if (erased === null) return false
+      sealer.removed([erased])
+      channel.notify([sessionId])
+      return true
     },
 
     async recallEvents(request) {

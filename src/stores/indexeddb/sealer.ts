@@ -1,22 +1,26 @@
-/** Seals blocks in the background, one transaction each, so that nobody waits for more than one of them. */
+/** Seals blocks in the background, a few in a transaction, so that nobody waits for long. */
 
-import type { EventRecord } from '../../core/session-repository.ts'
 import type { SearchSettings } from '../../search/sealing.ts'
 import { SealingDemand } from '../../search/sealing-demand.ts'
-import { sealBlock, unsealAll } from './block-rows.ts'
+import { sealBlocks, unsealAll } from './block-rows.ts'
+import type { Committed } from './commits.ts'
+import { createRecentEvents } from './recent-events.ts'
 import type { Transactions } from './transactions.ts'
 
 export interface Sealer {
-  appended(events: readonly EventRecord[]): void
+  committed(commit: Committed): void
   /** A call came by an unsealed end of so many events. */
   seen(events: number): void
   /** A call came by a damaged block. */
   damaged(): void
+  /** Texts of these sessions are gone. */
+  removed(sessions: readonly number[]): void
   close(): void
 }
 
 export function createSealer(transactions: Transactions, settings: SearchSettings): Sealer {
   const demand = new SealingDemand(settings.limits)
+  const recent = createRecentEvents()
   let isDamaged = false
   let isRunning = false
   let isClosed = false
@@ -29,9 +33,11 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
       try {
         if (isDamaged) await transactions.write((transaction) => unsealAll(transaction))
         isDamaged = false
-        demand.looked(
-          await transactions.write((transaction) => sealBlock(transaction, settings, demand)),
+        const sealed = await transactions.write((transaction) =>
+          sealBlocks(transaction, settings, demand, recent),
         )
+        demand.looked(sealed)
+        recent.dropBefore(sealed.firsts)
       } catch {
         // No answer depends on it: what is not sealed is looked at event by event. A full quota or a
         // lost connection is told to the next call that needs the database.
@@ -46,8 +52,11 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
   }
 
   return {
-    appended(events) {
-      demand.appended(events)
+    committed({ plan, written }) {
+      if (written === null) return
+      const { before, after } = written
+      recent.add(after.stored.number, plan.events, after.stored.stamp, before.stored.stamp)
+      demand.appended(plan.events)
       sealSoon()
     },
 
@@ -60,6 +69,8 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
       isDamaged = true
       sealSoon()
     },
+
+    removed: recent.drop,
 
     close() {
       isClosed = true

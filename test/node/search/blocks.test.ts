@@ -10,7 +10,7 @@ import type { StoredBlock } from '../../../src/search/block.ts'
 import { groupOf, type StoredGroup } from '../../../src/search/directory.ts'
 import { type BlockSource, createLogIndex } from '../../../src/search/log-index.ts'
 import { recallBlocks } from '../../../src/search/recall-blocks.ts'
-import { Sealing, withEntry } from '../../../src/search/sealing.ts'
+import { Sealing, withEntries } from '../../../src/search/sealing.ts'
 import { mayContain, sequencesOf, signatureOf } from '../../../src/search/signature.ts'
 
 const words = [
@@ -77,7 +77,7 @@ function seal(records: ReadonlyMap<number, readonly EventRecord[]>, through: num
     if (!sealed?.block) return { blocks, groups }
     blocks.set(block, sealed.block.stored)
     const group = groupOf(block)
-    groups.set(group, withEntry(groups.get(group) ?? null, sealed.block.entryOf(block)))
+    groups.set(group, withEntries(groups.get(group) ?? null, [sealed.block.entryOf(block)]))
     for (const [session, first] of sealed.firsts) firsts.set(session, first)
   }
 }
