@@ -14,10 +14,7 @@ export interface RecentEvents {
    */
   add(session: number, events: readonly EventRecord[], stamp: number, before: number): void
   /** Gives the events of a range of a session; `null` when not all are here, or the stamp is another. */
-  of(
-    session: number,
-    stamp: number | undefined,
-  ): (range: SeqRange) => readonly EventRecord[] | null
+  of(session: number, stamp: number | undefined): (range: SeqRange) => readonly EventRecord[] | null
   /** Drops what is before these `seq`s of these sessions. */
   dropBefore(firsts: ReadonlyMap<number, number>): void
   /** Drops all of these sessions. */
