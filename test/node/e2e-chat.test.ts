@@ -7,7 +7,8 @@ import { createInMemorySessionService } from 'turnlog/in-memory'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type ChatApplication, startChatApplication } from '../../scripts/chat-application.ts'
 import { findChromium } from '../../scripts/chromium.ts'
-import { COUNT_READS, openChat, type Person, shows } from '../support/chat-person.ts'
+import { COUNT_READS, logOf, openChat, type Person, shows } from '../support/chat-person.ts'
+import { promptApiFake } from '../support/prompt-api-fake.ts'
 
 /** Of the application and turnlog, without React and the AI SDK, in bytes of gzip. */
 const BUDGET = 60_000
@@ -29,11 +30,7 @@ afterAll(async () => {
 })
 
 afterEach(async () => {
-  const complaints = people
-    .splice(0)
-    .flatMap((person) => person.complaints)
-    // Whether a run was begun before is asked of the Worker; that it was not is no fault.
-    .filter((complaint) => !/status of 404 .*\/api\/sessions\/.*\/events\//.test(complaint))
+  const complaints = people.splice(0).flatMap((person) => person.complaints)
   await Promise.all(contexts.splice(0).map((context) => context.close()))
   expect(complaints).toEqual([])
 })
@@ -117,6 +114,131 @@ test('an edited question and a regenerated answer take the place of the old ones
   await ana.page.reload()
   await shows(ana.entries).toHaveCount(4)
   await shows(ana.entries.last().locator('blockquote').first()).toContainText('Rex')
+
+  // The log is what happened: the question that stayed is there once, what was taken out still is.
+  const log = await logOf(ana, 'My dog')
+  const questions = log.filter(({ message }) => message.role === 'user')
+  expect(questions.map(({ message, rewound }) => [message.content, rewound])).toEqual([
+    [[{ type: 'text', text: 'My dog is called Rex.' }], false],
+    [[{ type: 'text', text: 'What is the name of my dgo?' }], true],
+    [[{ type: 'text', text: 'What is the name of my dog?' }], false],
+  ])
+  const edited = log.findIndex(({ id }) => id === questions[2]?.id)
+  const answers = log.slice(edited + 1)
+  const roles = answers.map(({ message }) => message.role)
+  const half = answers.length / 2
+  expect(answers.map(({ rewound }) => rewound)).toEqual(answers.map((_, index) => index < half))
+  expect(roles.slice(0, half)).toEqual(roles.slice(half))
+  expect(roles.slice(half)).toEqual(['assistant', 'tool', 'assistant', 'tool', 'assistant'])
+  expect(new Set(log.map(({ id }) => id)).size).toBe(log.length)
+})
+
+test('pressed twice, everything is done once', async () => {
+  const ana = await newTab(await newContext())
+  await ana.page.getByLabel('Message', { exact: true }).fill('I walk a lot.')
+  await ana.page.getByRole('button', { name: 'Send' }).dblclick()
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(2)
+  // Before the page has drawn anything of the first press.
+  await ana.page.evaluate(`{
+    const buttons = [...document.querySelectorAll('.entry footer button')]
+    const regenerate = buttons.find(({ textContent }) => textContent === 'Regenerate')
+    regenerate.click()
+    regenerate.click()
+  }`)
+  await ana.page.getByRole('button', { name: 'Stop' }).waitFor()
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(2)
+  const log = await logOf(ana, 'I walk')
+  expect(log.map(({ message, rewound }) => [message.role, rewound])).toEqual([
+    ['user', false],
+    ['assistant', true],
+    ['assistant', false],
+  ])
+})
+
+test('a question that is edited while an answer comes stays in its editor until that has ended', async () => {
+  const ana = await newTab(await newContext(), [promptApiFake({ answer: STORY, delay: 100 })])
+  await ana.send('Tell me a story.')
+  await ana.page.getByRole('button', { name: 'Stop' }).click()
+  await ana.page.getByRole('button', { name: 'Edit' }).click()
+  await ana.page.getByLabel('Edit your message').fill('Tell me another story.')
+  await ana.send('And a third one.')
+  await shows(ana.page.locator('.answer').last()).toContainText('Once')
+  await ana.page.getByRole('button', { name: 'Save and ask' }).click()
+  await shows(ana.page.getByText('Wait for the answer, or stop it.')).toBeVisible()
+  await shows(ana.page.getByLabel('Edit your message')).toHaveValue('Tell me another story.')
+  await ana.waitForAnswer()
+  await ana.page.getByRole('button', { name: 'Save and ask' }).click()
+  await shows(ana.entries.first()).toContainText('Tell me another story.')
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(2)
+})
+
+test('Enter ends the composition of a word before it sends', async () => {
+  const ana = await newTab(await newContext())
+  const field = ana.page.getByLabel('Message', { exact: true })
+  const keyboard = await ana.page.context().newCDPSession(ana.page)
+  await field.focus()
+  await keyboard.send('Input.imeSetComposition', {
+    text: '咖啡',
+    selectionStart: 2,
+    selectionEnd: 2,
+  })
+  const enter = { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13 }
+  await keyboard.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...enter })
+  await keyboard.send('Input.dispatchKeyEvent', { type: 'keyUp', ...enter })
+  await keyboard.send('Input.insertText', { text: '咖啡' })
+  await shows(field).toHaveValue('咖啡')
+  await shows(ana.entries).toHaveCount(0)
+  await ana.page.keyboard.press('Enter')
+  await ana.waitForAnswer()
+  await shows(ana.entries.first().locator('.words')).toHaveText('咖啡')
+})
+
+test('every script is found, and stands at its own side', async () => {
+  const ana = await newTab(await newContext())
+  await ana.ask('שלום, קוראים לי דנה.')
+  await ana.ask('Ο σκύλος μένει στην ΟΔΌΣ ΕΡΜΟΎ.')
+  await ana.ask('我喜欢喝咖啡。')
+  await ana.ask('Ποιος ξέρει την οδός;')
+  await shows(ana.entries.last().locator('blockquote')).toContainText('ΕΡΜΟΎ')
+  await ana.ask('咖啡？')
+  await shows(ana.entries.last().locator('blockquote')).toContainText('我喜欢喝咖啡')
+  await ana.search('דנה')
+  await shows(ana.page.locator('.hits mark')).toHaveText('דנה')
+  expect(
+    await ana.page.evaluate("getComputedStyle(document.querySelector('.plain')).unicodeBidi"),
+  ).toBe('plaintext')
+  expect(await ana.page.evaluate('document.documentElement.scrollWidth')).toBe(1180)
+})
+
+test('a very long message is stored, shown and found, and breaks no line of the page', async () => {
+  const ana = await newTab(await newContext({ viewport: { width: 390, height: 780 } }))
+  const long = `${'x'.repeat(5000)} ${'and the fox jumps. '.repeat(20_000)}Marzipan!`
+  await ana.page.getByLabel('Message', { exact: true }).fill(long)
+  await ana.page.keyboard.press('Enter')
+  await ana.waitForAnswer()
+  expect(await ana.page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+  await ana.ask('Is there any Marzipan?')
+  await shows(ana.entries.last().locator('.tool summary')).toContainText('2 results')
+  await ana.page.setViewportSize({ width: 1180, height: 760 })
+  const [first] = await logOf(ana, 'xxx')
+  expect(first?.message.content).toEqual([{ type: 'text', text: long }])
+})
+
+test('after a reload in the middle of an answer, the question is there and is answered', async () => {
+  const ana = await newTab(await newContext(), [promptApiFake({ answer: STORY, delay: 100 })])
+  await ana.send('Tell me a story.')
+  await shows(ana.entries.last()).toContainText('Once upon a')
+  await ana.page.reload()
+  await shows(ana.entries).toHaveCount(1)
+  await ana.page.getByRole('button', { name: 'Ask again' }).click()
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(2)
+  await shows(ana.entries.last()).toContainText('ever after.')
+  const log = await logOf(ana, 'Tell me')
+  expect(log.map(({ message }) => message.role)).toEqual(['user', 'assistant'])
 })
 
 test('an answer is stopped, kept as far as it came, and continued', async () => {
@@ -163,6 +285,42 @@ test('what is archived stands apart, is not in the prompt, and is found by the a
   await settings.getByRole('button', { name: 'Close settings' }).click()
   await ana.ask('The wind is up.')
   await shows(prompt).toContainText('2 of 14')
+})
+
+test.for([
+  ['agrees', true, 'kept until you clear it.', 0],
+  ['refuses', false, 'the browser may clear it when space is low.', 1],
+] as const)(
+  'the storage is asked to be kept: the browser %s',
+  async ([, agrees, says, buttons]) => {
+    const ana = await newTab(await newContext(), [
+      `{
+      let isPersisted = false
+      globalThis.asked = 0
+      navigator.storage.persisted = async () => isPersisted
+      navigator.storage.persist = async () => { asked += 1; return (isPersisted = ${agrees}) }
+    }`,
+    ])
+    const settings = await ana.openSettings()
+    await shows(settings).toContainText('the browser may clear it when space is low.')
+    expect(await ana.page.evaluate('asked')).toBe(0)
+    await settings.getByRole('button', { name: 'Keep it when space is low' }).click()
+    await shows(settings).toContainText(says)
+    await shows(settings.getByRole('button', { name: 'Keep it when space is low' })).toHaveCount(
+      buttons,
+    )
+    await shows(settings.getByText('The browser has refused.')).toHaveCount(buttons)
+    expect(await ana.page.evaluate('asked')).toBe(1)
+  },
+)
+
+test('asked to keep the storage, the browser says what it says, and so does the page', async () => {
+  const ana = await newTab(await newContext())
+  const settings = await ana.openSettings()
+  await settings.getByRole('button', { name: 'Keep it when space is low' }).click()
+  await shows(settings).toContainText(/kept until you clear it\.|The browser has refused\./)
+  const persisted = await ana.page.evaluate('navigator.storage.persisted()')
+  await shows(settings.getByText('The browser has refused.')).toHaveCount(persisted ? 0 : 1)
 })
 
 test('two tabs stay in step', async () => {
@@ -406,23 +564,164 @@ test('an OpenAI-compatible server answers, and an error of it is shown', async (
   }
 })
 
+/** A model that asks for `Pelikan` when it is asked what to search for a question with Which. */
+const OWN_MODEL = `(conversation, constraint) => {
+  const { content } = conversation.at(-1)
+  if (constraint !== null) return JSON.stringify({ query: content.startsWith('Which') ? 'Pelikan' : '' })
+  if (content.startsWith('Answer with')) return 'yes'
+  return content.startsWith('(Found') ? 'It is green.' : 'Noted ' + conversation.length + '.'
+}`
+
+const STORY = `(conversation, constraint) => constraint !== null
+  ? '{"query":""}'
+  : conversation.at(-1).content.startsWith('Answer with') ? 'yes'
+  : 'Once upon a time there was a lighthouse at the end of the world, and it shone happily ever after.'`
+
 test('the browser’s own model searches first, then answers', async () => {
-  const ownModel = `globalThis.LanguageModel = {
-    availability: async () => 'available',
-    create: async ({ initialPrompts }) => ({
-      prompt: async (text, options) =>
-        options?.responseConstraint ? JSON.stringify({ query: text.startsWith('Which') ? 'Pelikan' : '' }) : 'yes',
-      promptStreaming: (text) => new Blob([text.startsWith('(Found') ? 'It is green.' : 'Noted.']).stream()
-        .pipeThrough(new TextDecoderStream()),
-      destroy() {},
-    }),
-  }`
-  const ana = await newTab(await newContext(), [ownModel])
+  const ana = await newTab(await newContext(), [promptApiFake({ answer: OWN_MODEL })])
   await shows(ana.page.locator('.model')).toContainText('Browser model')
-  expect(await ana.ask(bicycle)).toBe('Noted.')
+  // The instructions and the question: what it was asked first is not in its way.
+  expect(await ana.ask(bicycle)).toBe('Noted 2.')
   await ana.ask('Which colour is it?')
   await shows(ana.entries.last()).toContainText('conversation_search for “Pelikan”')
   await shows(ana.entries.last()).toContainText('It is green.')
+  expect(await ana.page.evaluate('openSessions()')).toBe(0)
+})
+
+test('the browser’s own model is stopped, and keeps what it has said', async () => {
+  const ana = await newTab(await newContext(), [promptApiFake({ answer: STORY, delay: 100 })])
+  await ana.send('Tell me a story.')
+  await shows(ana.entries.last()).toContainText('Once upon a')
+  await ana.page.getByRole('button', { name: 'Stop' }).click()
+  await shows(ana.page.getByText('Stopped here.')).toBeVisible()
+  await shows.poll(() => ana.page.evaluate('openSessions()')).toBe(0)
+  await shows(ana.entries.last()).toContainText('Once upon a')
+  await shows(ana.entries.last()).not.toContainText('ever after')
+})
+
+test('the browser’s own model hears as much of the conversation as it has room for', async () => {
+  const ana = await newTab(await newContext(), [
+    promptApiFake({ answer: OWN_MODEL, contextWindow: 1500 }),
+  ])
+  for (const name of ['Anna', 'Bodo', 'Cleo']) {
+    expect(await ana.ask(`${name} has ${'a very long beard and '.repeat(15)}a dog.`)).toMatch(
+      /^Noted/,
+    )
+  }
+  await ana.send('far too long '.repeat(200))
+  await shows(ana.page.getByRole('alert').filter({ hasText: 'No answer' })).toContainText(
+    'too long',
+  )
+  await shows(ana.entries).toHaveCount(7)
+})
+
+test('a model that cannot keep to the form answers without a search', async () => {
+  const answer = `(conversation, constraint) => {
+    if (constraint !== null) throw new DOMException('no such form', 'SyntaxError')
+    return conversation.at(-1).content.startsWith('Answer with') ? 'yes' : 'It is green, I think.'
+  }`
+  const ana = await newTab(await newContext(), [promptApiFake({ answer })])
+  expect(await ana.ask('Which colour is it?')).toBe('It is green, I think.')
+})
+
+test('the browser’s own model is downloaded when it is chosen, and not before', async () => {
+  const downloadable = promptApiFake({ answer: OWN_MODEL, availability: 'downloadable' })
+  const ana = await newTab(await newContext(), [downloadable])
+  await shows(ana.page.locator('.model')).toContainText('Built-in stand-in')
+  const settings = await ana.openSettings()
+  await shows(settings).toContainText('The browser downloads it first')
+  await settings.getByLabel('Browser model').check()
+  await shows(settings).toContainText('The browser downloads it: 42%')
+  await shows(settings).toContainText('The Prompt API; nothing leaves this device')
+  await settings.getByRole('button', { name: 'Close settings' }).click()
+  expect(await ana.ask(bicycle)).toBe('Noted 2.')
+
+  const none = promptApiFake({
+    answer: '(conversation) => "echo: " + conversation.at(-1).content',
+    availability: 'downloadable',
+  })
+  const bo = await newTab(await newContext(), [none])
+  const dialog = await bo.openSettings()
+  await dialog.getByLabel('Browser model').check({ force: true })
+  await shows(dialog).toContainText('This browser has none')
+  await shows(dialog.getByLabel('Automatic')).toBeChecked()
+})
+
+test('a model that cannot be asked: the reason, and nothing is lost', async () => {
+  const ana = await newTab(await newContext())
+  const reason = ana.page.getByRole('alert').filter({ hasText: 'No answer' })
+  const setAddress = async (address: string) => {
+    const settings = await ana.openSettings()
+    await settings.getByLabel('OpenAI-compatible server').check()
+    await settings.getByRole('textbox', { name: 'Address', exact: true }).fill(address)
+    await settings.getByRole('button', { name: 'Close settings' }).click()
+  }
+  await setAddress('')
+  await ana.send('Are you there?')
+  await shows(reason).toContainText('The address of the model’s server is missing.')
+  await shows(ana.entries).toHaveCount(1)
+  const again = ana.page.getByRole('button', { name: 'Ask again' })
+  for (const [address, says] of [
+    ['localhost', '“localhost” is not the address of a server.'],
+    // Nothing listens there.
+    ['http://127.0.0.1:1/v1', 'http://127.0.0.1:1/v1/chat/completions cannot be reached'],
+    [`${application.url.href}v1`, `${application.url.href}v1/chat/completions answered 404`],
+  ] as const) {
+    await setAddress(address)
+    await again.click()
+    await shows(reason).toContainText(says)
+    await again.waitFor()
+    await shows(ana.entries).toHaveCount(1)
+  }
+  // The browser's own lines about the two that were asked; the page adds none.
+  const lines = (ana.complaints as string[]).splice(0)
+  expect(lines.map((line) => line.replace(/.* http/, 'http'))).toEqual([
+    'http://127.0.0.1:1/v1/chat/completions',
+    `${application.url.href}v1/chat/completions`,
+  ])
+  await (await ana.openSettings()).getByLabel('Built-in stand-in').check()
+  await ana.page.getByRole('button', { name: 'Close settings' }).click()
+  await again.click()
+  await ana.waitForAnswer()
+  expect((await logOf(ana, 'Are you')).map(({ message }) => message.role)).toEqual([
+    'user',
+    'assistant',
+  ])
+})
+
+test('a Worker that does not answer: the page says so, and what was written is not lost', async () => {
+  const ana = await newTab(await newContext())
+  const field = ana.page.getByLabel('Message', { exact: true })
+  await (await ana.openSettings()).getByRole('button', { name: 'Sign in to the Worker' }).click()
+  await shows(ana.page.getByText('Stored on the Worker')).toBeVisible()
+  await ana.ask('The weather is fine.')
+  expect(ana.complaints).toEqual([])
+
+  await ana.page.route('**/api/**', (route) => route.fulfill({ status: 503 }))
+  await ana.send('Is anybody there?')
+  await shows(ana.page.getByRole('alert').filter({ hasText: 'It was not sent' })).toBeVisible()
+  await shows(field).toHaveValue('Is anybody there?')
+  await shows(ana.page.getByText('This conversation could not be read')).toBeVisible()
+  await ana.page.getByRole('button', { name: 'Edit' }).click()
+  await ana.page.getByLabel('Edit your message').fill('The weather is bad.')
+  await field.fill('')
+  await ana.page.getByRole('button', { name: 'Save and ask' }).click()
+  await shows(field).toHaveValue('The weather is bad.')
+
+  await ana.page.reload()
+  await shows(ana.page.getByText('The conversations could not be read')).toBeVisible()
+  await shows(ana.page.getByText('No conversations yet.')).toHaveCount(0)
+  await ana.page.unroute('**/api/**')
+  await ana.page.getByRole('navigation').getByRole('button', { name: 'Try again' }).click()
+  await shows(ana.conversations.filter({ hasText: 'The weather is fine.' })).toHaveCount(1)
+  await ana.page.getByRole('main').getByRole('button', { name: 'Try again' }).click()
+  await shows(ana.entries).toHaveCount(2)
+  await shows(ana.entries.first()).toContainText('The weather is fine.')
+  const lines = (ana.complaints as string[]).splice(0)
+  expect(lines.filter((line) => !line.includes('status of 503'))).toEqual([])
+
+  await ana.choose('The weather is fine.', 'Delete')
+  await shows(ana.entries).toHaveCount(0)
 })
 
 test('on a phone, in the dark, and by keyboard alone', async () => {
@@ -442,6 +741,15 @@ test('on a phone, in the dark, and by keyboard alone', async () => {
   expect(width).toBe(390)
   await ana.page.getByRole('button', { name: 'Conversations', exact: true }).press('Enter')
   await shows(ana.conversations).toHaveCount(1)
+  // Escape closes what is on top: the menu of a conversation, then what was searched, then the list.
+  await ana.page.getByRole('button', { name: /^Actions/ }).press('Enter')
+  await shows(ana.page.getByRole('button', { name: 'Rename' })).toBeVisible()
+  await ana.page.keyboard.press('Escape')
+  await shows(ana.page.getByRole('button', { name: 'Rename' })).toBeHidden()
+  await shows(ana.conversations.first()).toBeVisible()
+  await ana.search('Pelikan')
+  await ana.page.getByLabel('Search all conversations').press('Escape')
+  await shows(ana.conversations.first()).toBeVisible()
   await ana.page.keyboard.press('Escape')
   await shows(ana.conversations.first()).toBeHidden()
 })

@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type BrowserContext, expect as expectPage, type Locator, type Page } from 'playwright/test'
+import type { SessionEvent } from 'turnlog'
+import { createInMemorySessionService } from 'turnlog/in-memory'
 import { root } from '../../scripts/entries.ts'
 
 /** Milliseconds that a page may take to show something, on a busy machine too. */
@@ -112,6 +114,18 @@ export async function openChat(
     },
   }
   return person
+}
+
+/** What the log of a conversation holds: its export, read by turnlog itself. */
+export async function logOf(
+  { page, choose }: Person,
+  title: string,
+): Promise<readonly SessionEvent[]> {
+  const [download] = await Promise.all([page.waitForEvent('download'), choose(title, 'Export')])
+  const service = createInMemorySessionService({ defaultUserId: 'me', timeToLive: null })
+  const file = readFileSync(await download.path(), 'utf8')
+  const { id } = await service.importSession([file])
+  return service.getEvents(id)
 }
 
 /**

@@ -34,9 +34,11 @@ interface SessionPage {
   readonly of: Sessions | null
   readonly list: readonly Session[]
   readonly hasMore: boolean
+  /** Why the list is none, or an old one. */
+  readonly problem: string | null
 }
 
-const NO_PAGE: SessionPage = { of: null, list: [], hasMore: false }
+const NO_PAGE: SessionPage = { of: null, list: [], hasMore: false, problem: null }
 
 export function App() {
   const [settings, setSettings] = useState(readSettings)
@@ -70,7 +72,14 @@ export function App() {
   const [offer, setOffer] = useState(0)
   const [limit, setLimit] = useState(LIST_PAGE)
   const [page, setPage] = useState<SessionPage>(NO_PAGE)
-  const { list, hasMore } = page.of === sessions ? page : NO_PAGE
+  const isRead = page.of === sessions
+  const { list, hasMore, problem } = isRead ? page : NO_PAGE
+  /** A deletion that failed: it has expired, so that it is not seen, and is tried again at the next opening. */
+  const onKept = useCallback(
+    (error: unknown) =>
+      onNotice(`What was deleted is still in the store: ${messageOf(error)}`, true),
+    [onNotice],
+  )
   const latestSessions = useRef(sessions)
   latestSessions.current = sessions
 
@@ -81,15 +90,17 @@ export function App() {
       const found = await sessions.listSessions({ limit })
       if (latestSessions.current !== sessions) return
       const shown = found.sessions.filter((session) => !isDeleted(session))
-      setPage({ of: sessions, list: shown, hasMore: found.cursor !== null })
+      setPage({ of: sessions, list: shown, hasMore: found.cursor !== null, problem: null })
       // Deleted in another tab.
       if (found.sessions.some((session) => session.id === selected && isDeleted(session))) {
         select(newSelection())
       }
     } catch (error) {
-      onNotice(`The conversations could not be read: ${messageOf(error)}`, true)
+      if (latestSessions.current !== sessions) return
+      const old = (current: SessionPage) => (current.of === sessions ? current : NO_PAGE)
+      setPage((current) => ({ ...old(current), of: sessions, problem: messageOf(error) }))
     }
-  }, [sessions, limit, selected, select, onNotice])
+  }, [sessions, limit, selected, select])
 
   useEffect(() => {
     void refresh()
@@ -103,15 +114,19 @@ export function App() {
       if (document.visibilityState === 'visible') soon()
     }
     document.addEventListener('visibilitychange', onVisible)
+    addEventListener('online', soon)
     return () => {
       stop()
       clearTimeout(timer)
       document.removeEventListener('visibilitychange', onVisible)
+      removeEventListener('online', soon)
     }
   }, [sessions, refresh])
 
-  // What was deleted and not brought back, in a page that was closed since.
-  useEffect(() => void sessions.deleteExpiredSessions().catch(() => undefined), [sessions])
+  useEffect(() => {
+    // What was deleted and not brought back, in a page that was closed since.
+    if (isRead && problem === null) sessions.deleteExpiredSessions().catch(onKept)
+  }, [sessions, isRead, problem, onKept])
 
   const open = (selection: Selection, next: ChatProps['target'] = null) => {
     setTarget(next)
@@ -134,7 +149,7 @@ export function App() {
 
   const remove = (session: Session) =>
     attempt('It was not deleted', async () => {
-      const undo = await deleteConversation(sessions, session)
+      const undo = await deleteConversation(sessions, session, onKept)
       if (session.id === selected) open(newSelection())
       notify({
         text: `“${titleOf(session)}” was deleted.`,
@@ -186,7 +201,11 @@ export function App() {
     if (!isMenuOpen) return
     closeButton.current?.focus()
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape') return
+      // A menu or a dialog above it, or a search, is closed first.
+      const isTaken =
+        document.querySelector(':popover-open, dialog[open]') !== null ||
+        (event.target instanceof HTMLInputElement && event.target.value !== '')
+      if (event.key !== 'Escape' || isTaken) return
       setIsMenuOpen(false)
       menuButton.current?.focus()
     }
@@ -217,6 +236,9 @@ export function App() {
           sessions={sessions}
           list={list}
           hasMore={hasMore}
+          isRead={isRead}
+          problem={problem}
+          onRetry={() => void refresh()}
           selected={selected}
           onMore={() => setLimit((shown) => Math.min(1000, shown + LIST_PAGE))}
           onNew={() => open(newSelection())}
@@ -260,7 +282,7 @@ export function App() {
           >
             <Icon name="menu" />
           </button>
-          <h2>{current === undefined ? 'New chat' : titleOf(current)}</h2>
+          <h2>{isNew ? 'New chat' : current === undefined ? 'Conversation' : titleOf(current)}</h2>
           <button type="button" className="model" onClick={() => setShowsSettings(true)}>
             <span className="unseen">Model: </span>
             {modelName(kind, settings)}

@@ -12,6 +12,8 @@ import {
 } from 'ai'
 import type { SessionMemory, SessionService } from 'turnlog'
 import { type AiRun, aiSessionTools, createAiRun } from 'turnlog/ai-sdk'
+import { languageModel } from '../model/streaming.ts'
+import { messageOf } from '../sessions/conversations.ts'
 import { INSTRUCTIONS } from './wording.ts'
 
 /** Searches and answers of one question, at most. */
@@ -21,6 +23,8 @@ export interface PageTransportOptions {
   readonly service: SessionService<ModelMessage>
   readonly memory: SessionMemory<ModelMessage>
   readonly getModel: () => Promise<LanguageModel>
+  /** The run that the next request is: its events are named by it. */
+  readonly getRunId: () => string
   /** Hears of every run: its `settled` says when all of it is stored. */
   readonly onRun: (run: AiRun) => void
 }
@@ -31,17 +35,26 @@ export function questionId(runId: string): string {
 }
 
 export function createPageTransport(options: PageTransportOptions): ChatTransport<UIMessage> {
-  const { service, memory, getModel, onRun } = options
+  const { service, memory, getModel, getRunId, onRun } = options
+  /** A question that is answered anew stands in the log: the view ends with it, and nothing is new. */
+  const answering: SessionMemory<ModelMessage> = {
+    begin: (request) => memory.begin({ ...request, messages: [] }),
+  }
   return {
-    async sendMessages({ chatId, messages, abortSignal }) {
+    async sendMessages({ trigger, chatId, messages, abortSignal }) {
       const question = messages.findLast(({ role }) => role === 'user')
       if (question === undefined) throw new Error('There is no question to answer.')
-      const runId = question.id.replace(/:0$/, '')
+      const isAnew = trigger === 'regenerate-message'
+      const runId = getRunId()
       const session = await service.findOrCreate({ id: chatId })
-      const run = createAiRun(memory, { sessionId: chatId, runId })
+      const run = createAiRun(isAnew ? answering : memory, {
+        sessionId: chatId,
+        runId,
+        onError: () => undefined, // `settled` throws it as well
+      })
       onRun(run)
       const result = streamText({
-        model: await getModel(),
+        model: await getModel().catch(speechless),
         instructions: INSTRUCTIONS,
         messages: await convertToModelMessages([question]),
         tools: aiSessionTools(service, { sessionId: chatId, userId: session.userId }),
@@ -53,10 +66,23 @@ export function createPageTransport(options: PageTransportOptions): ChatTranspor
       })
       return toUIMessageStream({
         stream: result.stream,
-        generateMessageId: () => `${runId}:1`,
-        onError: (error) => (error instanceof Error ? error.message : String(error)),
+        generateMessageId: () => `${runId}:${isAnew ? 0 : 1}`,
+        onError: describe,
       })
     },
     reconnectToStream: () => Promise.resolve(null),
   }
+}
+
+/** Fails when it is asked, and not before the question is stored. */
+function speechless(error: unknown): LanguageModel {
+  return languageModel('none', () => {
+    throw error
+  })
+}
+
+function describe(error: unknown): string {
+  const { statusCode, url } = error as { readonly statusCode?: number; readonly url?: string }
+  const message = messageOf(error)
+  return statusCode === undefined ? message : `${url} answered ${statusCode}: ${message}`
 }

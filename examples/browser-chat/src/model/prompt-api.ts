@@ -1,6 +1,6 @@
 /**
- * The browser's own model, through its Prompt API. That API has no tools of its own that answer in the
- * middle of a prompt, so the model is asked first, with an answer in a given form, what to search for.
+ * The browser's own model, through its Prompt API. The tools of that API are still a draft, so the model is
+ * asked first, with an answer in a given form, what to search for.
  */
 
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider'
@@ -12,12 +12,14 @@ interface PromptMessage {
   readonly content: string
 }
 
+/** As much of the API as is used here: https://webmachinelearning.github.io/prompt-api */
 interface PromptSession {
   prompt(
     text: string,
     options?: { signal?: AbortSignal; responseConstraint?: object },
   ): Promise<string>
   promptStreaming(text: string, options?: { signal?: AbortSignal }): ReadableStream<string>
+  clone(options?: { signal?: AbortSignal }): Promise<PromptSession>
   destroy(): void
 }
 
@@ -26,6 +28,7 @@ interface PromptApi {
   create(options: {
     readonly initialPrompts: readonly PromptMessage[]
     readonly signal?: AbortSignal
+    readonly monitor?: (monitor: EventTarget) => void
   }): Promise<PromptSession>
 }
 
@@ -51,8 +54,32 @@ async function lookForModel(): Promise<OwnModel> {
   const availability = (await api?.availability()) ?? 'unavailable'
   if (api === null || availability === 'unavailable') return 'none'
   if (availability !== 'available') return 'downloadable'
+  return probe(api, () => undefined)
+}
+
+/**
+ * Lets the browser download its model, which it does only when somebody has pressed something.
+ *
+ * @param onProgress hears how much of it is there, up to 1.
+ * @throws what the browser throws; then it can be tried again.
+ */
+export function downloadOwnModel(onProgress: (loaded: number) => void): Promise<OwnModel> {
+  const api = findPromptApi()
+  if (api === null) return Promise.resolve('none')
+  const download = probe(api, onProgress)
+  known = download.catch(() => 'downloadable')
+  return download
+}
+
+async function probe(api: PromptApi, onProgress: (loaded: number) => void): Promise<OwnModel> {
   // Chromium without Google's parts has the interface and no model: it repeats what it is asked.
-  const session = await api.create({ initialPrompts: [] })
+  const session = await api.create({
+    initialPrompts: [],
+    monitor: (monitor) =>
+      monitor.addEventListener('downloadprogress', (event) =>
+        onProgress((event as ProgressEvent).loaded),
+      ),
+  })
   try {
     return (await session.prompt(PROBE)).includes(PROBE) ? 'none' : 'ready'
   } finally {
@@ -74,7 +101,7 @@ export function createPromptApiModel(): LanguageModelV4 {
     const signal = abortSignal === undefined ? {} : { signal: abortSignal }
     const messages = toPromptMessages(prompt)
     const last = messages.pop()?.content ?? ''
-    const session = await api.create({ initialPrompts: messages, ...signal })
+    const session = await createFitting(api, messages, signal)
     try {
       const isFresh = prompt.at(-1)?.role === 'user'
       if (isFresh && tools?.some(({ name }) => name === CONVERSATION_SEARCH)) {
@@ -97,22 +124,50 @@ export function createPromptApiModel(): LanguageModelV4 {
   })
 }
 
+/** A session that knows as much of the conversation as the model has room for: the newest. */
+async function createFitting(
+  api: PromptApi,
+  messages: readonly PromptMessage[],
+  signal: { signal?: AbortSignal },
+): Promise<PromptSession> {
+  const [system, ...rest] = messages
+  for (let kept = rest; ; kept = kept.slice(Math.ceil(kept.length / 2))) {
+    try {
+      const initialPrompts = system === undefined ? kept : [system, ...kept]
+      return await api.create({ initialPrompts, ...signal })
+    } catch (error) {
+      if (nameOf(error) !== 'QuotaExceededError' || kept.length === 0) throw error
+    }
+  }
+}
+
 async function askForQuery(
   session: PromptSession,
   question: string,
   signal: { signal?: AbortSignal },
 ): Promise<string> {
-  const answer = await session.prompt(
-    `${question}\n\n(Before you answer: if this needs something that was said earlier and is not above, ` +
-      'give one word to search the older conversation for as "query". Otherwise give "".)',
-    { ...signal, responseConstraint: SEARCH_FORM },
-  )
+  // A copy, so that the answer does not follow upon this.
+  const copy = await session.clone(signal)
   try {
+    const answer = await copy.prompt(
+      `${question}\n\n(Before you answer: if this needs something that was said earlier and is not above, ` +
+        'give one word to search the older conversation for as "query". Otherwise give "".)',
+      { ...signal, responseConstraint: SEARCH_FORM },
+    )
     const { query } = JSON.parse(answer) as { readonly query?: unknown }
     return typeof query === 'string' ? query.trim() : ''
-  } catch {
-    return '' // a model that does not keep to the form: it answers without a search
+  } catch (error) {
+    // A model that cannot keep to the form answers without a search.
+    if (['SyntaxError', 'NotSupportedError'].includes(nameOf(error))) return ''
+    throw error
+  } finally {
+    copy.destroy()
   }
+}
+
+/** What kind of error the browser gives: a `DOMException`'s name. */
+function nameOf(error: unknown): string {
+  return error instanceof Error ? error.name : ''
 }
 
 function toPromptMessages(prompt: LanguageModelV4Prompt): PromptMessage[] {

@@ -75,7 +75,8 @@ const QUESTION_WORDS =
   /^(?:who|what|when|where|why|how|which|whose|did|do|does|is|are|was|were|can|could|find|search|remember|wer|was|wann|wo|warum|wie|qui|que|quand|où|quién|qué|cuándo|dónde)(?=\s|$)/i
 
 function isQuestion(text: string): boolean {
-  return /[?？؟]/.test(text) || QUESTION_WORDS.test(text.trim())
+  // The Greek question mark looks like a semicolon, and is written as one.
+  return /[?？؟]|\p{Script=Greek}\s*[;\u037e]/u.test(text) || QUESTION_WORDS.test(text.trim())
 }
 
 const COMMON = new Set(

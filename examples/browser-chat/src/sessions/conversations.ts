@@ -37,17 +37,17 @@ function toTitle(text: string): string {
 
 /**
  * Deletes it in a while: it expires by itself, also when the page is closed before. Gives the way back.
+ *
+ * @param onKept hears that it has expired, but could not be removed.
  */
 export async function deleteConversation(
   sessions: Sessions,
   { id, expiresAt }: Session,
+  onKept: (error: unknown) => void,
 ): Promise<() => Promise<void>> {
   const now = Date.now()
   await sessions.update(id, { expiresAt: now + 2 * UNDO_TIME, metadata: { [DELETED]: now } })
-  const timer = setTimeout(() => {
-    // Fails when the place was left meanwhile: then it expires.
-    sessions.delete(id).catch(() => undefined)
-  }, UNDO_TIME)
+  const timer = setTimeout(() => void sessions.delete(id).catch(onKept), UNDO_TIME)
   return async () => {
     clearTimeout(timer)
     await sessions.update(id, { expiresAt, metadata: { [DELETED]: null } })

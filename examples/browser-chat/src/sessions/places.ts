@@ -29,6 +29,7 @@ export function openPlace(place: Place, onReset: () => void): SessionService<Mod
 
 /** The user that the Worker knows this browser as; `null` when there is no Worker, or it lets nobody in. */
 export async function findWorkerUser(): Promise<string | null> {
+  if (!navigator.onLine) return null
   try {
     const response = await fetch(`${API}/user`)
     if (!response.ok || !response.headers.get('content-type')?.includes('json')) return null

@@ -10,6 +10,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
+import type { Session } from 'turnlog'
 import type { AiRun } from 'turnlog/ai-sdk'
 import {
   archiveNow,
@@ -53,7 +54,10 @@ export function Chat(props: ChatProps) {
   const state = useSyncExternalStore(transcript.watch, transcript.getState)
   const [liveRun, setLiveRun] = useState<string | null>(null)
   const [spoken, setSpoken] = useState('')
+  const [returned, setReturned] = useState<{ readonly text: string } | null>(null)
   const run = useRef<AiRun | null>(null)
+  const isStored = useRef(false)
+  const runId = useRef<string | null>(null)
   /** The memory keeps the prompt short from then on. */
   const isFitted = useRef(false)
   const latestSettings = useRef(settings)
@@ -74,9 +78,14 @@ export function Chat(props: ChatProps) {
         service: sessions,
         // A memory of the moment: settings may have changed since the last question.
         memory: {
-          begin: (options) => createPageMemory(sessions, latestOptions.current).begin(options),
+          async begin(options) {
+            const begun = await createPageMemory(sessions, latestOptions.current).begin(options)
+            isStored.current = true
+            return begun
+          },
         },
         getModel: () => chooseModel(latestSettings.current),
+        getRunId: () => runId.current ?? newId(),
         onRun: (begun) => {
           run.current = begun
         },
@@ -84,51 +93,79 @@ export function Chat(props: ChatProps) {
     [sessions],
   )
   const chat = useChat({ id: sessionId, transport, throttle: 40 })
-  const { sendMessage, setMessages, clearError, stop } = chat
+  const { sendMessage, regenerate, setMessages, clearError, stop } = chat
   const isAnswering = chat.status === 'submitted' || chat.status === 'streaming'
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: whether it is new counts at the start only
   useEffect(() => {
     if (!isNew) void transcript.open(target?.seq)
-    return () => transcript.close()
+    const onOnline = () => {
+      if (transcript.getState().status === 'failed') void transcript.refresh()
+    }
+    addEventListener('online', onOnline)
+    return () => {
+      removeEventListener('online', onOnline)
+      transcript.close()
+    }
   }, [transcript, target])
 
-  const send = useCallback(
-    async (text: string) => {
-      const runId = newId()
+  /** One run: shown live while it goes on, then read from the log. */
+  const answer = useCallback(
+    async (ask: (id: string) => Promise<void>) => {
+      // Pressed twice, before the first press shows.
+      if (runId.current !== null) return
+      const id = newId()
+      runId.current = id
+      run.current = null
+      isStored.current = false
       clearError()
-      setLiveRun(runId)
+      setLiveRun(id)
       setSpoken('Answering')
       try {
-        const session = await createConversation(sessions, sessionId, text)
-        if (isNew) onCreated()
-        if (!isFitted.current) await fitPrompt(sessions, session, latestOptions.current)
-        isFitted.current = true
-        if (transcript.getState().after > 0) await transcript.open()
-        await sendMessage({ id: questionId(runId), role: 'user', parts: [{ type: 'text', text }] })
-        await run.current?.settled()
+        await ask(id)
+        await (run.current as AiRun | null)?.settled()
       } catch (error) {
-        onNotice(messageOf(error), true)
+        const what = isStored.current ? 'Not all of the answer was stored' : 'It was not sent'
+        onNotice(`${what}: ${messageOf(error)}`, true)
       }
       await transcript.refresh()
       // In one go: the stored answer takes the place of the live one.
       setMessages([])
       setLiveRun(null)
+      runId.current = null
       const last = entriesOf(transcript.getState().events).at(-1)
       setSpoken(last?.kind === 'answer' ? `Answer: ${entryText(last)}` : '')
     },
-    [
-      sessions,
-      sessionId,
-      isNew,
-      onCreated,
-      transcript,
-      sendMessage,
-      setMessages,
-      clearError,
-      onNotice,
-    ],
+    [transcript, setMessages, clearError, onNotice],
   )
+
+  const makeRoom = useCallback(
+    async (session: Session) => {
+      if (!isFitted.current) await fitPrompt(sessions, session, latestOptions.current)
+      isFitted.current = true
+      if (transcript.getState().after > 0) await transcript.open()
+    },
+    [sessions, transcript],
+  )
+
+  const question = useCallback(
+    async (id: string, text: string, edited?: Entry) => {
+      try {
+        if (edited !== undefined) {
+          await sessions.rewind(sessionId, { before: edited.id })
+          await transcript.refresh()
+        }
+        const session = await createConversation(sessions, sessionId, text)
+        if (isNew) onCreated()
+        await makeRoom(session)
+        await sendMessage({ id: questionId(id), role: 'user', parts: [{ type: 'text', text }] })
+      } finally {
+        if (!isStored.current) setReturned({ text })
+      }
+    },
+    [sessions, sessionId, transcript, isNew, onCreated, makeRoom, sendMessage],
+  )
+  const send = useCallback((text: string) => answer((id) => question(id, text)), [answer, question])
 
   const [stored, summaries] = useMemo(() => {
     const entries = entriesOf(state.events, liveRun)
@@ -137,39 +174,52 @@ export function Chat(props: ChatProps) {
       entries.filter(({ kind }) => kind === 'summary'),
     ]
   }, [state.events, liveRun])
-  const live = useMemo(
-    () => (liveRun === null ? [] : liveEntries(chat.messages)),
-    [chat.messages, liveRun],
-  )
-  const isWaiting = isAnswering && live.at(-1)?.kind === 'question'
+  const [live, isWaiting] = useMemo(() => {
+    const entries = liveRun === null ? [] : liveEntries(chat.messages)
+    // A question that is answered anew is in the log.
+    const isNews = ({ id }: Entry) => !stored.some((entry) => entry.id === id)
+    return [entries.filter(isNews), isAnswering && entries.at(-1)?.kind === 'question']
+  }, [chat.messages, liveRun, stored, isAnswering])
 
   const latestStored = useRef(stored)
   latestStored.current = stored
-  const ask = useCallback(
-    async (question: Entry | undefined, text: string) => {
-      if (question === undefined) return
-      try {
-        await sessions.rewind(sessionId, { before: question.id })
-        await transcript.refresh()
-        await send(text)
-      } catch (error) {
-        onNotice(messageOf(error), true)
-      }
-    },
-    [sessions, sessionId, transcript, send, onNotice],
-  )
   const actions = useMemo<EntryActions>(
     () => ({
-      onEdit: (entry: Entry, text: string) => void ask(entry, text),
-      onAskAgain: (entry: Entry) => {
-        const entries = latestStored.current
-        const place = entries.findIndex(({ id }) => id === entry.id)
-        const question = entries.slice(0, place + 1).findLast(({ kind }) => kind === 'question')
-        void ask(question, question === undefined ? '' : entryText(question))
+      onEdit(entry: Entry, text: string) {
+        const isFree = runId.current === null
+        if (isFree) void answer((id) => question(id, text, entry))
+        else onNotice('Wait for the answer, or stop it.')
+        return isFree
       },
+      // The question stays where it is; the answer to it leaves the conversation.
+      onAskAgain: (entry: Entry) =>
+        void answer(async () => {
+          const entries = latestStored.current
+          const place = entries.findIndex(({ id }) => id === entry.id)
+          const asked = entries.slice(0, place + 1).findLast(({ kind }) => kind === 'question')
+          if (asked === undefined) throw new Error('There is no question to answer.')
+          await sessions.rewind(sessionId, { after: asked.id })
+          await transcript.refresh()
+          await makeRoom(await sessions.findOrCreate({ id: sessionId }))
+          const parts = [{ type: 'text' as const, text: entryText(asked) }]
+          setMessages([{ id: asked.id, role: 'user', parts }])
+          await regenerate()
+        }),
       onContinue: () => void send(CONTINUE),
+      onFailure: (what: string, error: unknown) => onNotice(`${what}: ${messageOf(error)}`, true),
     }),
-    [ask, send],
+    [
+      sessions,
+      sessionId,
+      transcript,
+      answer,
+      question,
+      send,
+      makeRoom,
+      setMessages,
+      regenerate,
+      onNotice,
+    ],
   )
 
   const archive = async () => {
@@ -199,7 +249,14 @@ export function Chat(props: ChatProps) {
           <div className="column">
             {state.status === 'failed' && (
               <p className="problem" role="alert">
-                This conversation could not be read: {state.error}
+                This conversation could not be read: {state.error}{' '}
+                <button
+                  type="button"
+                  className="text-button"
+                  onClick={() => void transcript.refresh()}
+                >
+                  Try again
+                </button>
               </p>
             )}
             {state.status === 'deleted' && (
@@ -271,6 +328,7 @@ export function Chat(props: ChatProps) {
           isNew={isNew}
           isAnswering={isAnswering}
           isBusy={isBusy}
+          returned={returned}
           onSend={(text) => {
             scroller.follow()
             void send(text)

@@ -7,6 +7,7 @@ export function Composer({
   isNew,
   isAnswering,
   isBusy,
+  returned,
   onSend,
   onStop,
 }: {
@@ -15,6 +16,8 @@ export function Composer({
   readonly isAnswering: boolean
   /** The answer is still being stored. */
   readonly isBusy: boolean
+  /** What could not be sent, to be sent again; another object each time. */
+  readonly returned: { readonly text: string } | null
   readonly onSend: (text: string) => void
   readonly onStop: () => void
 }) {
@@ -24,6 +27,10 @@ export function Composer({
     // On a phone the keyboard would cover half of the page.
     if (isNew && matchMedia('(hover: hover)').matches) field.current?.focus()
   }, [isNew])
+  useEffect(() => {
+    // What has been written since stays.
+    if (returned !== null) setText((current) => (current === '' ? returned.text : current))
+  }, [returned])
   const canSend = text.trim() !== '' && !isAnswering && !isBusy
   const send = () => {
     if (!canSend) return
@@ -31,8 +38,9 @@ export function Composer({
     setText('')
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // Enter also ends the composition of a Chinese or Japanese word.
-    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    // Enter also ends the composition of a Chinese or Japanese word; Safari says so by the code 229.
+    const isComposing = event.nativeEvent.isComposing || event.keyCode === 229
+    if (event.key !== 'Enter' || event.shiftKey || isComposing) return
     event.preventDefault()
     send()
   }

@@ -6,11 +6,16 @@ import { Icon } from './icons.tsx'
 import { Highlighted, Markdown } from './words.tsx'
 
 export interface EntryActions {
-  /** Asks in other words: this question and what follows leave the conversation. */
-  readonly onEdit: (entry: Entry, text: string) => void
+  /**
+   * Asks in other words: this question and what follows leave the conversation. `false`: not while an
+   * answer comes.
+   */
+  readonly onEdit: (entry: Entry, text: string) => boolean
   /** Asks the same again. */
   readonly onAskAgain: (entry: Entry) => void
   readonly onContinue: () => void
+  /** Hears of what the entry itself could not do. */
+  readonly onFailure: (what: string, error: unknown) => void
 }
 
 interface EntryViewProps {
@@ -47,11 +52,18 @@ export const EntryView = memo(function EntryView(props: EntryViewProps) {
         text={text}
         onCancel={() => setIsEditing(false)}
         onSave={(changed) => {
-          setIsEditing(false)
-          actions.onEdit(entry, changed)
+          if (actions.onEdit(entry, changed)) setIsEditing(false)
         }}
       />
     )
+  }
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text) // not there on plain-http pages
+      setIsCopied(true)
+    } catch (error) {
+      actions.onFailure('It was not copied', error)
+    }
   }
   const classes = ['entry', kind, archived ? 'archived' : '', isTarget ? 'target' : '']
   return (
@@ -78,13 +90,7 @@ export const EntryView = memo(function EntryView(props: EntryViewProps) {
       {!isLive && (
         <footer>
           {time !== null && <time dateTime={time.toISOString()}>{timeFormat.format(time)}</time>}
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => {
-              void navigator.clipboard.writeText(text).then(() => setIsCopied(true))
-            }}
-          >
+          <button type="button" className="quiet" onClick={() => void copy()}>
             <Icon name="copy" />
             {isCopied ? 'Copied' : 'Copy'}
           </button>
@@ -156,7 +162,12 @@ function ToolCall({ name, input, output }: Extract<EntryPart, { type: 'tool' }>)
         <Icon name="search" />
         <span>
           <code>{name}</code>
-          {typeof query === 'string' && <> for “{query}”</>}
+          {typeof query === 'string' && (
+            <>
+              {' '}
+              for “<bdi>{query}</bdi>”
+            </>
+          )}
         </span>
         <span className="note">{resultOf(output)}</span>
       </summary>

@@ -4,7 +4,7 @@ import type { ModelMessage } from 'ai'
 import { useEffect, useState } from 'react'
 import { EventFilter, estimateTokens, formatEvent, type Session, type SessionEvent } from 'turnlog'
 import { INSTRUCTIONS } from '../agent/wording.ts'
-import type { Sessions } from '../sessions/conversations.ts'
+import { messageOf, type Sessions } from '../sessions/conversations.ts'
 import { Icon } from './icons.tsx'
 
 /** Messages that are listed; all are counted. */
@@ -14,7 +14,10 @@ const SPEAKERS = { user: 'You', assistant: 'Answer', tool: 'Tool', system: 'Summ
 interface PromptContent {
   readonly view: readonly SessionEvent<ModelMessage>[]
   readonly tokens: number
+  readonly error: string | null
 }
+
+const EMPTY: PromptContent = { view: [], tokens: 0, error: null }
 
 export function PromptPanel({
   sessions,
@@ -31,23 +34,29 @@ export function PromptPanel({
   readonly onClose: () => void
 }) {
   const stored = session?.eventCount ?? 0
-  const [content, setContent] = useState<PromptContent>({ view: [], tokens: 0 })
+  const [content, setContent] = useState(EMPTY)
   // biome-ignore lint/correctness/useExhaustiveDependencies: read anew when the conversation has changed
   useEffect(() => {
     let isStale = false
-    const read = async (): Promise<void> => {
-      const view = stored === 0 ? [] : await sessions.getEvents(sessionId, EventFilter.active())
-      let tokens = estimateTokens(INSTRUCTIONS)
-      for (const event of view) tokens += estimateTokens(formatEvent(event))
-      if (!isStale) setContent({ view, tokens })
+    const read = async (): Promise<PromptContent> => {
+      try {
+        const view = stored === 0 ? [] : await sessions.getEvents(sessionId, EventFilter.active())
+        let tokens = estimateTokens(INSTRUCTIONS)
+        for (const event of view) tokens += estimateTokens(formatEvent(event))
+        return { view, tokens, error: null }
+      } catch (error) {
+        return { ...EMPTY, error: messageOf(error) }
+      }
     }
-    read().catch(() => undefined) // the transcript beside it says what is wrong
+    void read().then((next) => {
+      if (!isStale) setContent(next)
+    })
     return () => {
       isStale = true
     }
   }, [sessions, sessionId, session])
 
-  const { view, tokens } = content
+  const { view, tokens, error } = content
   const hidden = Math.max(0, view.length - SHOWN)
   return (
     <aside className="prompt" aria-label="Prompt">
@@ -57,6 +66,11 @@ export function PromptPanel({
           <Icon name="close" />
         </button>
       </header>
+      {error !== null && (
+        <p className="problem" role="alert">
+          The prompt could not be read: {error}
+        </p>
+      )}
       <dl>
         <div>
           <dt>Tokens, estimated</dt>

@@ -10,6 +10,10 @@ export interface SessionListProps {
   readonly sessions: Sessions
   readonly list: readonly Session[]
   readonly hasMore: boolean
+  readonly isRead: boolean
+  /** Why the list could not be read. */
+  readonly problem: string | null
+  readonly onRetry: () => void
   readonly selected: string
   readonly onMore: () => void
   readonly onNew: () => void
@@ -93,7 +97,16 @@ export function SessionList(props: SessionListProps) {
               </li>
             ))}
           </ul>
-          {list.length === 0 && <p className="note">No conversations yet.</p>}
+          {props.problem !== null ? (
+            <p className="problem" role="alert">
+              The conversations could not be read: {props.problem}{' '}
+              <button type="button" className="text-button" onClick={props.onRetry}>
+                Try again
+              </button>
+            </p>
+          ) : (
+            props.isRead && list.length === 0 && <p className="note">No conversations yet.</p>
+          )}
           {props.hasMore && (
             <button type="button" className="quiet" onClick={props.onMore}>
               Older conversations

@@ -2,7 +2,8 @@
 
 import { useEffect, useRef, useState } from 'react'
 import { requestPersistence, type StorageStatus, storageStatus } from 'turnlog/indexeddb'
-import { findOwnModel, type OwnModel } from '../model/prompt-api.ts'
+import { downloadOwnModel, findOwnModel, type OwnModel } from '../model/prompt-api.ts'
+import { messageOf } from '../sessions/conversations.ts'
 import { findWorkerUser } from '../sessions/places.ts'
 import type { Settings } from '../settings.ts'
 import { Icon } from './icons.tsx'
@@ -12,6 +13,8 @@ const OWN_MODEL = {
   downloadable: 'The browser downloads it first; then nothing leaves this device',
   none: 'This browser has none',
 } as const
+
+const percent = new Intl.NumberFormat(undefined, { style: 'percent' })
 
 export function SettingsDialog({
   settings,
@@ -28,6 +31,8 @@ export function SettingsDialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [ownModel, setOwnModel] = useState<OwnModel>('none')
+  /** What is said of it instead while it is downloaded, and when that fails. */
+  const [download, setDownload] = useState<string | null>(null)
   const [worker, setWorker] = useState<string | null | undefined>(undefined)
   const [storage, setStorage] = useState<StorageStatus | null>(null)
   useEffect(() => {
@@ -36,9 +41,30 @@ export function SettingsDialog({
     void findWorkerUser().then(setWorker)
     void storageStatus().then(setStorage)
   }, [])
+  const [isRefused, setIsRefused] = useState(false)
   const { model, openAi } = settings
   const setOpenAi = (change: Partial<Settings['openAi']>) =>
     onChange({ openAi: { ...openAi, ...change } })
+  const keep = async () => {
+    const status = await requestPersistence()
+    setStorage(status)
+    setIsRefused(!status.persisted)
+  }
+  const choose = async (value: Settings['model']) => {
+    onChange({ model: value })
+    if (value !== 'prompt-api' || ownModel !== 'downloadable') return
+    setDownload('The browser downloads it …')
+    try {
+      const found = await downloadOwnModel((loaded) =>
+        setDownload(`The browser downloads it: ${percent.format(loaded)}`),
+      )
+      setOwnModel(found)
+      setDownload(null)
+      if (found === 'none') onChange({ model: 'automatic' })
+    } catch (error) {
+      setDownload(`It could not be downloaded: ${messageOf(error)}`)
+    }
+  }
   const choice = (value: Settings['model'], label: string, hint: string, isPossible = true) => (
     <label className="choice">
       <input
@@ -46,7 +72,7 @@ export function SettingsDialog({
         name="model"
         checked={model === value}
         disabled={!isPossible}
-        onChange={() => onChange({ model: value })}
+        onChange={() => void choose(value)}
       />
       <span>
         {label}
@@ -79,7 +105,12 @@ export function SettingsDialog({
           'Built-in stand-in',
           'Follows fixed rules: searches, and quotes what it finds',
         )}
-        {choice('prompt-api', 'Browser model', OWN_MODEL[ownModel], ownModel !== 'none')}
+        {choice(
+          'prompt-api',
+          'Browser model',
+          download ?? OWN_MODEL[ownModel],
+          ownModel !== 'none',
+        )}
         {choice('open-ai', 'OpenAI-compatible server', 'Any address; the prompt is sent there')}
         {model === 'open-ai' && (
           <div className="fields">
@@ -134,14 +165,14 @@ export function SettingsDialog({
           <>
             <p>In this browser: {storage === null ? '…' : describe(storage)}</p>
             {storage !== null && !storage.persisted && (
-              <button
-                type="button"
-                className="button"
-                onClick={() => void requestPersistence().then(setStorage)}
-              >
+              <button type="button" className="button" onClick={() => void keep()}>
                 Keep it when space is low
               </button>
             )}
+            <p className="note" role="status">
+              {isRefused &&
+                'The browser has refused. It may agree once this page is used more often.'}
+            </p>
             <p className="note">
               {worker === undefined
                 ? 'Looking for a Worker …'
