@@ -49,9 +49,15 @@ export interface LogIndex {
   readonly through: number
   /**
    * Where `filter` may match within `ranges`, which ascend: portion by portion in their order, or from
-   * the end. Whether an event is archived or rewound is not for the index to say.
+   * the end. Whether an event is archived or rewound is not for the index to say. `wanted` is how many
+   * matches will do, `null` all.
    */
-  match(filter: EventFilter, ranges: SeqRanges, backwards: boolean): AsyncIterable<IndexPortion>
+  match(
+    filter: EventFilter,
+    ranges: SeqRanges,
+    backwards: boolean,
+    wanted: number | null,
+  ): AsyncIterable<IndexPortion>
 }
 
 /** What an index found in a part of a log. */
@@ -102,7 +108,7 @@ export async function visitMatches(
 ): Promise<readonly Damage[]> {
   const walk: Walk = { source, filter, boundary: session.boundary, damage: [] }
   const candidates = await candidateRanges(source, session, filter, range)
-  for await (const portion of portionsOf(walk, candidates, false)) {
+  for await (const portion of portionsOf(walk, candidates, false, null)) {
     for await (const event of readMatches(walk, portion.candidates)) visit(event)
   }
   return walk.damage
@@ -224,7 +230,8 @@ async function collectNewest(
 ): Promise<Found> {
   let events: EventView[] = []
   let units = 0
-  for await (const portion of portionsOf(walk, candidates, true, count)) {
+  const portions = portionsOf(walk, candidates, true, count)
+  for await (const portion of joinCertain(portions, true, count)) {
     const missing = count - events.length
     const total = countRanges(portion.candidates)
     const wanted = portion.certain
@@ -254,7 +261,9 @@ async function collect(walk: Walk, rest: Rest): Promise<Found> {
   const events: EventView[] = []
   let { skip, take } = rest
   let units = 0
-  for await (const { candidates, certain, end } of portionsOf(walk, rest.remaining, false)) {
+  const needed = take === null ? null : skip + take
+  const portions = portionsOf(walk, rest.remaining, false, needed)
+  for await (const { candidates, certain, end } of joinCertain(portions, false, needed)) {
     let wanted = candidates
     if (certain) {
       const count = countRanges(candidates)
@@ -308,12 +317,40 @@ interface Portion {
   readonly end: number
 }
 
-/** Cuts the events to look at into portions: by the index where there is one and it helps, else by number. */
+/** Joins portions that match for certain until they hold what is wanted: one read instead of several. */
+async function* joinCertain(
+  portions: AsyncIterable<Portion>,
+  backwards: boolean,
+  wanted: number | null,
+): AsyncGenerator<Portion> {
+  let joined: Portion | null = null
+  for await (const portion of portions) {
+    if (joined !== null && !portion.certain) {
+      yield joined
+      joined = null
+    }
+    const before: readonly SeqRange[] = joined?.candidates ?? []
+    const { candidates } = portion
+    joined = {
+      ...portion,
+      candidates: backwards ? [...candidates, ...before] : [...before, ...candidates],
+    }
+    if (portion.certain && wanted !== null && countRanges(joined.candidates) < wanted) continue
+    yield joined
+    joined = null
+  }
+  if (joined !== null) yield joined
+}
+
+/**
+ * Cuts the events to look at into portions: by the index where there is one and it helps, else by
+ * number. `wanted` is how many matches will do, `null` all.
+ */
 async function* portionsOf(
   walk: Walk,
   ranges: readonly SeqRange[],
   backwards: boolean,
-  wanted = 0,
+  wanted: number | null,
 ): AsyncGenerator<Portion> {
   const { source, filter } = walk
   const total = countRanges(ranges)
@@ -332,7 +369,7 @@ async function* portionsOf(
   let done = 0
   // What is too new for the index is looked at at once: mostly it is searched in vain.
   let size =
-    isIndexed && filter.foldedTerms.length > 0 ? LARGEST_BATCH : Math.max(FIRST_BATCH, wanted)
+    isIndexed && filter.foldedTerms.length > 0 ? LARGEST_BATCH : Math.max(FIRST_BATCH, wanted ?? 0)
   size = Math.min(LARGEST_BATCH, size)
   const slice = (start: number, end: number) =>
     backwards ? sliceRanges(ranges, total - end, total - start) : sliceRanges(ranges, start, end)
@@ -345,7 +382,8 @@ async function* portionsOf(
     if (sealed.length > 0 && index !== undefined) {
       const before = done
       const count = countRanges(sealed)
-      for await (const { seqs, certain, covered } of index.match(filter, sealed, backwards)) {
+      const portions = index.match(filter, sealed, backwards, wanted)
+      for await (const { seqs, certain, covered } of portions) {
         const rest = intersectRanges(
           sealed,
           backwards ? [[1, covered - 1]] : [[covered + 1, Infinity]],

@@ -21,60 +21,61 @@ import {
 
 /** How a store gives its blocks. */
 export interface BlockSource {
-  /** Up to `count` groups from number `from` on (backwards: down), in that direction. */
-  readGroups(
-    from: number,
-    count: number,
-    backwards: boolean,
-  ): Promise<readonly { readonly number: number; readonly group: StoredGroup }[]>
+  /** The groups of these numbers, ascending; missing ones are left out. */
+  readGroups(range: SeqRange): Promise<readonly StoredGroup[]>
   /** The blocks of these numbers, in their order; `null` for one that is missing. */
   readBlocks(blocks: readonly number[]): Promise<readonly (StoredBlock | null)[]>
-  /** The highest number of a block; `null` when there is none. */
-  lastBlock(): Promise<number | null>
+  /** The highest numbers of a group and of a block; `null` where there is none. */
+  readEnds(): Promise<{ readonly group: number | null; readonly block: number | null }>
   /** Told of what is missing or damaged, so that everything is sealed anew. */
   damaged(): void
 }
 
-/** How many groups are read after the first one, which often is enough. */
-const GROUPS_AT_ONCE = 64
-/** How many blocks are read at a time after the first one, and at most. */
+/** How many groups are asked for at once; measured, a few in each request, all under way, are read soonest. */
+const GROUPS_IN_REQUEST = 4
+const REQUESTS_AT_ONCE = 16
+/** How many blocks are read at a time after the first one, when it held no match, and at most. */
 const FEW_BLOCKS = 8
 const MOST_BLOCKS = 32
+/** So many times the blocks that should hold what is still wanted are read next. */
+const GENEROSITY = 1.5
 
 /** Some groups of a directory. */
 export interface DirectoryPortion {
   readonly entries: readonly DirectoryEntry[]
-  /** `false`: a group is unreadable or missing (backwards, missing ones at the ends are not noticed). */
+  /** `false`: a group is unreadable or missing. */
   readonly isWhole: boolean
 }
 
-/** The directory of a store, one group at first, then many at a time. */
+/** The directory of a store, one group at first, which often is enough, then many at a time. */
 export async function* directoryOf(
   source: BlockSource,
   backwards = false,
 ): AsyncGenerator<DirectoryPortion> {
-  let from = backwards ? Number.MAX_SAFE_INTEGER : 0
-  let expected = backwards ? null : 0
-  for (let count = 1; from >= 0; count = GROUPS_AT_ONCE) {
-    const groups = await source.readGroups(from, count, backwards)
-    let isWhole = true
-    const entries = groups.flatMap(({ number, group }) => {
-      isWhole &&= expected === null || number === expected
-      expected = backwards ? number - 1 : number + 1
-      const decoded = tryDecode(() => decodeGroup(group))
-      isWhole &&= decoded !== null
-      return backwards ? [...(decoded ?? [])].reverse() : (decoded ?? [])
-    })
-    const isLast = groups.length < count
-    if (isLast && expected !== null && !backwards) {
-      const lastBlock = await source.lastBlock()
-      isWhole &&= lastBlock === null || groupOf(lastBlock) < expected
-    }
+  const { group, block } = await source.readEnds()
+  const last = Math.max(group ?? -1, block === null ? -1 : groupOf(block))
+  for (let done = 0, count = 1; done <= last; count = GROUPS_IN_REQUEST * REQUESTS_AT_ONCE) {
+    const end = Math.min(last + 1, done + count)
+    const numbers: SeqRange = backwards ? [last + 1 - end, last - done] : [done, end - 1]
+    const groups = await readGroups(source, numbers)
+    const decoded = groups.map((stored) => tryDecode(() => decodeGroup(stored)))
+    const isWhole = groups.length === end - done && !decoded.includes(null)
     if (!isWhole) source.damaged()
-    yield { entries, isWhole }
-    if (isLast) return
-    from = expected ?? -1
+    const entries = decoded.flatMap((found) => found ?? [])
+    yield { entries: backwards ? entries.reverse() : entries, isWhole }
+    done = end
   }
+}
+
+async function readGroups(
+  source: BlockSource,
+  [first, last]: SeqRange,
+): Promise<readonly StoredGroup[]> {
+  const requests: SeqRange[] = []
+  for (let next = first; next <= last; next += GROUPS_IN_REQUEST) {
+    requests.push([next, Math.min(last, next + GROUPS_IN_REQUEST - 1)])
+  }
+  return (await Promise.all(requests.map((range) => source.readGroups(range)))).flat()
 }
 
 /** What a filter needs of some blocks, in their order; `null` for one that is missing or unreadable. */
@@ -119,7 +120,7 @@ export function createLogIndex(
   return {
     worthwhile,
     through,
-    async *match(filter, ranges, backwards) {
+    async *match(filter, ranges, backwards, wanted) {
       const [lowest, highest] = [ranges[0]?.[0] ?? 1, ranges.at(-1)?.[1] ?? 0]
       const isCandidate = candidateTest(filter)
       const walk: Walk = { source, session, filter, ranges, backwards }
@@ -127,6 +128,7 @@ export function createLogIndex(
       /** The next event that no block has covered yet. */
       let next = backwards ? highest : lowest
       let size = 1
+      let [looked, found] = [0, 0]
       for await (const { entries } of directoryOf(source, backwards)) {
         for (const entry of entries) {
           for (const run of entry.runs) {
@@ -145,8 +147,13 @@ export function createLogIndex(
         while (pending.length > 0) {
           const batch = pending.slice(0, size)
           pending = pending.slice(size)
-          size = size === 1 ? FEW_BLOCKS : Math.min(MOST_BLOCKS, size * 2)
-          yield await look(walk, batch)
+          const portion = await look(walk, batch)
+          looked += batch.length
+          found += portion.seqs.length
+          const isLate = wanted === null || found === 0
+          const next = isLate ? 2 * looked : (GENEROSITY * (wanted - found) * looked) / found
+          size = Math.min(MOST_BLOCKS, Math.max(isLate ? FEW_BLOCKS : 1, Math.ceil(next)))
+          yield portion
         }
         if (backwards ? next < lowest : next > highest) return
       }

@@ -27,24 +27,25 @@ type BlockRow = { number: number; entries: string; text: string }
 /** The blocks, for `createLogIndex` and `recallBlocks`; `damaged` is told of damage. */
 export function blockSource(database: SqlDatabase, damaged: () => void): BlockSource {
   return {
-    async readGroups(from, count, backwards) {
+    async readGroups([first, last]) {
       const rows = select<GroupRow>(
         database,
-        backwards
-          ? 'SELECT * FROM turnlog_block_groups WHERE number <= ? ORDER BY number DESC LIMIT ?'
-          : 'SELECT * FROM turnlog_block_groups WHERE number >= ? ORDER BY number LIMIT ?',
-        from,
-        count,
+        'SELECT * FROM turnlog_block_groups WHERE number BETWEEN ? AND ? ORDER BY number',
+        first,
+        last,
       )
-      return rows.map((row) => ({ number: row.number, group: toGroup(row) }))
+      return rows.map(toGroup)
     },
 
     async readBlocks(blocks) {
       return blocks.map((number) => readBlock(database, number))
     },
 
-    async lastBlock() {
-      return readLastNumber(database, 'turnlog_blocks')
+    async readEnds() {
+      return {
+        group: readLastNumber(database, 'turnlog_block_groups'),
+        block: readLastNumber(database, 'turnlog_blocks'),
+      }
     },
 
     damaged,

@@ -42,19 +42,9 @@ export function createBlockSource(
   const groups = transaction.objectStore('groups')
   const blocks = transaction.objectStore('blocks')
   return {
-    async readGroups(from, count, backwards) {
-      if (!backwards) {
-        const records = await groups.getAll(IDBKeyRange.lowerBound(from), count)
-        return records.map(({ number, ...group }) => ({ number, group }))
-      }
-      const found = []
-      let cursor = await groups.openCursor(IDBKeyRange.upperBound(from), 'prev')
-      while (cursor !== null && found.length < count) {
-        const { number, ...group } = cursor.value
-        found.push({ number, group })
-        cursor = found.length < count ? await cursor.continue() : null
-      }
-      return found
+    async readGroups([first, last]) {
+      const records = await groups.getAll(IDBKeyRange.bound(first, last))
+      return records.map(({ number: _, ...group }) => group)
     },
 
     async readBlocks(numbers) {
@@ -62,12 +52,23 @@ export function createBlockSource(
       return records.map((record) => (record === undefined ? null : fromBlockRecord(record)))
     },
 
-    async lastBlock() {
-      return (await blocks.openKeyCursor(null, 'prev'))?.primaryKey ?? null
+    async readEnds() {
+      const [group, block] = await Promise.all([
+        readLastKey(transaction, 'groups'),
+        readLastKey(transaction, 'blocks'),
+      ])
+      return { group, block }
     },
 
     damaged,
   }
+}
+
+async function readLastKey(
+  transaction: ReadTransaction,
+  store: 'groups' | 'blocks',
+): Promise<number | null> {
+  return (await transaction.objectStore(store).openKeyCursor(null, 'prev'))?.primaryKey ?? null
 }
 
 /** The unsealed ends of logs, in the order of the sessions' numbers, until they hold `enough` events. */
@@ -238,8 +239,7 @@ export async function removeFromBlocks(
 ): Promise<void> {
   const groups = transaction.objectStore('groups')
   const numbers = await groups.getAllKeys()
-  const lastBlock = await createBlockSource(transaction).lastBlock()
-  if (!areWhole(numbers, lastBlock)) return unsealAll(transaction)
+  if (!areWhole(numbers, await readLastKey(transaction, 'blocks'))) return unsealAll(transaction)
   for (const number of numbers) {
     const group = await groups.get(number)
     const change = group === undefined ? 'damaged' : await planChange(transaction, group, removal)
@@ -270,9 +270,11 @@ async function planChange(
 
 /** Drops every block. What they held is one long tail of each session again. */
 export async function unsealAll(transaction: WriteTransaction): Promise<void> {
-  const { lastBlock } = createBlockSource(transaction)
-  const groups = await transaction.objectStore('groups').getAllKeys()
-  const lastGroup = Math.max(groupOf((await lastBlock()) ?? 0), groups.at(-1) ?? 0)
+  const [group, block] = await Promise.all([
+    readLastKey(transaction, 'groups'),
+    readLastKey(transaction, 'blocks'),
+  ])
+  const lastGroup = Math.max(groupOf(block ?? 0), group ?? 0)
   unwrap(transaction.objectStore('blocks')).clear()
   // The numbers of blocks go on, and groups before theirs must be there.
   for (let number = 0; number <= lastGroup; number++) {

@@ -99,18 +99,18 @@ function damagedSource(
     if (kind === 'groupText' && group !== undefined) groups.set(number, { ...group, entries: '[' })
   }
   return {
-    async readGroups(from, count, backwards) {
+    async readGroups([first, last]) {
       return [...groups]
-        .map(([number, group]) => ({ number, group }))
-        .filter(({ number }) => (backwards ? number <= from : number >= from))
-        .sort((a, b) => (backwards ? b.number - a.number : a.number - b.number))
-        .slice(0, count)
+        .filter(([number]) => number >= first && number <= last)
+        .sort(([a], [b]) => a - b)
+        .map(([, group]) => group)
     },
     async readBlocks(numbers) {
       return numbers.map((number) => blocks.get(number) ?? null)
     },
-    async lastBlock() {
-      return blocks.size === 0 ? null : Math.max(...blocks.keys())
+    async readEnds() {
+      const last = (numbers: Iterable<number>) => [...numbers].sort((a, b) => b - a)[0] ?? null
+      return { group: last(groups.keys()), block: last(blocks.keys()) }
     },
     damaged: () => undefined,
   }
