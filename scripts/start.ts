@@ -1,16 +1,22 @@
 // npm start: the chat application of examples/browser-chat, with a Worker beside it to sign in to.
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DEVELOPMENT_USER, startChatApplication } from './chat-application.ts'
 import { root } from './entries.ts'
 
 const USAGE = `npm start [-- OPTIONS]
-  --port NUMBER   default 4173
+  --port NUMBER      default 4173
+  --storage FOLDER   where the Worker keeps its data; default .wrangler/chat
   --help`
 
 const { values } = parseArgs({
-  options: { port: { type: 'string', default: '4173' }, help: { type: 'boolean' } },
+  options: {
+    port: { type: 'string', default: '4173' },
+    storage: { type: 'string', default: join(root, '.wrangler/chat') },
+    help: { type: 'boolean' },
+  },
 })
+const { storage } = values
 const port = Number(values.port)
 if (values.help === true || !Number.isInteger(port) || port < 0 || port > 65_535) {
   console.log(USAGE)
@@ -19,15 +25,12 @@ if (values.help === true || !Number.isInteger(port) || port < 0 || port > 65_535
 
 console.log('Building the page and starting the Worker …')
 try {
-  const application = await startChatApplication({
-    port,
-    storage: join(root, '.wrangler/chat'),
-  })
+  const application = await startChatApplication({ port, storage })
   console.log(`
   Chat      ${application.url.href}
   Worker    ${application.url.href}api/openapi.json   (user "${DEVELOPMENT_USER}", this machine only)
 
-  Conversations are kept in your browser; after a sign-in (Settings), in .wrangler/chat.
+  Conversations are kept in your browser; after a sign-in (Settings), in ${relative('', storage)}.
   Ctrl+C ends it.
 `)
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -53,6 +53,8 @@ export default defineConfig({
   plugins: [offline()],
   build: {
     target: 'es2023',
+    // What understands that target preloads modules by itself.
+    modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
         codeSplitting: {

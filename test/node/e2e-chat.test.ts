@@ -30,9 +30,14 @@ afterAll(async () => {
 })
 
 afterEach(async () => {
-  const complaints = people.splice(0).flatMap((person) => person.complaints)
+  const present = people.splice(0)
+  const complaints = present.flatMap((person) => person.complaints)
+  const open = present.filter(({ page }) => !page.isClosed())
+  const barriers = await Promise.all(open.map((person) => person.barriers()))
   await Promise.all(contexts.splice(0).map((context) => context.close()))
   expect(complaints).toEqual([])
+  // Whatever the page shows at the end.
+  expect(barriers.flat()).toEqual([])
 })
 
 /** A new person with a browser profile of their own. */
@@ -720,8 +725,15 @@ test('a Worker that does not answer: the page says so, and what was written is n
   const lines = (ana.complaints as string[]).splice(0)
   expect(lines.filter((line) => !line.includes('status of 503'))).toEqual([])
 
+  // What was deleted is removed for good when the page is opened: that this fails is said as well.
   await ana.choose('The weather is fine.', 'Delete')
   await shows(ana.entries).toHaveCount(0)
+  await ana.page.route('**/api/expired-sessions', (route) => route.fulfill({ status: 503 }))
+  await ana.page.reload()
+  await shows(ana.page.getByText('What was deleted is still in the store')).toBeVisible()
+  expect((ana.complaints as string[]).splice(0)).toEqual(
+    Array.from({ length: 3 }, () => expect.stringContaining('/api/expired-sessions')),
+  )
 })
 
 test('on a phone, in the dark, and by keyboard alone', async () => {
@@ -752,6 +764,56 @@ test('on a phone, in the dark, and by keyboard alone', async () => {
   await shows(ana.conversations.first()).toBeVisible()
   await ana.page.keyboard.press('Escape')
   await shows(ana.conversations.first()).toBeHidden()
+})
+
+test('by keyboard alone: asked, copied, renamed, searched, deleted and brought back', async () => {
+  const context = await newContext({ permissions: ['clipboard-read', 'clipboard-write'] })
+  const ana = await newTab(context)
+  const { keyboard } = ana.page
+  /** Goes on with the tabulator until the focus is there. */
+  const tabTo = async (name: RegExp) => {
+    for (let press = 0; press < 60; press++) {
+      await keyboard.press('Tab')
+      const focused = await ana.page.evaluate(
+        "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent",
+      )
+      if (name.test(String(focused))) return
+    }
+    throw new Error(`the focus never came to ${name}`)
+  }
+  // One writes at once.
+  await keyboard.type(bicycle)
+  await keyboard.press('Enter')
+  await ana.waitForAnswer()
+  await shows(ana.page.locator('.chat > [role=status]')).toContainText('Answer: Stored.')
+  await tabTo(/^Copy$/)
+  await keyboard.press('Enter')
+  await shows(ana.page.getByRole('button', { name: 'Copied' })).toBeVisible()
+  expect(await ana.page.evaluate('navigator.clipboard.readText()')).toBe(bicycle)
+
+  await tabTo(/^Actions for My bicycle/)
+  await keyboard.press('Enter')
+  await tabTo(/^Rename$/)
+  await keyboard.press('Enter')
+  await keyboard.type('Pelikan')
+  await keyboard.press('Enter')
+  await shows(ana.conversations).toHaveText(['Pelikan'])
+  await tabTo(/^Search all conversations$/)
+  await keyboard.type('4711')
+  await shows(ana.page.locator('.hits mark')).toHaveText('4711')
+  await tabTo(/bicycle is a green/)
+  await keyboard.press('Enter')
+  await shows(ana.page.locator('.target')).toBeFocused()
+  await tabTo(/^Search all conversations$/)
+  await keyboard.press('Escape')
+  await tabTo(/^Actions for Pelikan/)
+  await keyboard.press('Space')
+  await tabTo(/^Delete$/)
+  await keyboard.press('Space')
+  await shows(ana.conversations).toHaveCount(0)
+  await tabTo(/^Undo$/)
+  await keyboard.press('Enter')
+  await shows(ana.conversations).toHaveText(['Pelikan'])
 })
 
 test('the application’s own code stays within its budget', () => {

@@ -5,7 +5,6 @@ import type { Session } from 'turnlog'
 import { chosenKind, type ModelKind, modelName } from './model/choose-model.ts'
 import {
   deleteConversation,
-  exportConversation,
   importConversation,
   isDeleted,
   listAll,
@@ -17,6 +16,7 @@ import {
   titleOf,
   UNDO_TIME,
 } from './sessions/conversations.ts'
+import { exportConversation } from './sessions/export-file.ts'
 import { openPlace } from './sessions/places.ts'
 import { readSettings, type Settings, writeSettings } from './settings.ts'
 import { Chat, type ChatProps } from './view/chat.tsx'

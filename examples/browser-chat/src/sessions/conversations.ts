@@ -1,4 +1,4 @@
-/** What the list of conversations does: name, delete with a way back, export, import, move. */
+/** What the list of conversations does: name, delete with a way back, import, move. */
 
 import type { ModelMessage } from 'ai'
 import { isSessionError, type Session, type SessionService } from 'turnlog'
@@ -52,19 +52,6 @@ export async function deleteConversation(
     clearTimeout(timer)
     await sessions.update(id, { expiresAt, metadata: { [DELETED]: null } })
   }
-}
-
-/** Offers the conversation as a file. */
-export async function exportConversation(sessions: Sessions, session: Session): Promise<void> {
-  const lines: string[] = []
-  for await (const line of sessions.exportSession(session.id)) lines.push(line)
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob(lines, { type: 'application/jsonl' }))
-  link.download = `${titleOf(session)
-    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
-    .slice(0, 40)}.jsonl`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }
 
 /**
