@@ -227,7 +227,8 @@ describe('calls over a stub', () => {
   test('a session of 40 MB is read whole, page by page', async () => {
     const { stub, sessions } = newUser()
     await sessions.create({ id: 's' })
-    const content = (index: number) => `${index} ${'ü'.repeat(2_000_000)}`
+    // Two bytes a character in RPC, which stops at 32 MiB; three in the database.
+    const content = (index: number) => `${index} ${'中'.repeat(2_000_000)}`
     for (let index = 0; index < 11; index++) {
       await sessions.appendEvent('s', say(`e${index}`, content(index)))
     }

@@ -55,12 +55,15 @@ export const matchingCases: readonly StoreCase[] = [
         'hello\u00a0world',
         '한국어',
         '\u1112\u1161\u11ab 분해',
+        'οδοστρωτήρας',
       ])
       assertEqual(await find('café'), ['cafe\u0301 noir', 'caf\u00e9 au lait'], 'composed')
       assertEqual(await find('CAFE\u0301'), ['cafe\u0301 noir', 'caf\u00e9 au lait'], 'decomposed')
       assertEqual(await find('abc123'), ['ＡＢＣ１２３'], 'full width')
       assertEqual(await find('ffi'), ['ﬃ ligature'], 'a ligature')
       assertEqual(await find('hello world'), ['hello\u00a0world'], 'a no-break space')
+      assertEqual(await find('ΟΔΟΣ'), ['οδοστρωτήρας'], 'a sigma that is the last of the keyword')
+      assertEqual(await find('ρασ'), ['οδοστρωτήρας'], 'one that is the last of the text')
       assertEqual(await find('한'), ['한국어', '\u1112\u1161\u11ab 분해'], 'Hangul')
     },
   },

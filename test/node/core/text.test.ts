@@ -105,6 +105,7 @@ describe('foldText', () => {
     ['①', '1'],
     ['İ\u0327', 'i\u0327'],
     ['I\u0327\u0307', 'i\u0327'],
+    ['\u0386\u0327\u0345', '\u03ac\u0327\u0345'],
   ])('%s and %s are one', (one, other) => {
     expect(foldText(one)).toBe(foldText(other))
   })
@@ -143,6 +144,8 @@ describe('matchRanges', () => {
     ['efficient oﬃce', 'ffi', ['ffi', 'ﬃ']],
     ['oﬃce', 'fic', ['ﬃc']],
     ['oﬃce', 'f', ['ﬃ']],
+    ['οδοστρωτήρας', 'ΟΔΟΣ', ['οδοσ']],
+    ['ΟΔΟΣ ΟΔΟΣΤΡΩΤΗΡΑΣ', 'οδος', ['ΟΔΟΣ', 'ΟΔΟΣ']],
     ['İstanbul', 'i', ['İ']],
     ['İstanbul', 'ISTANBUL', ['İstanbul']],
     ['\u1112\u1161\u11ab\u1100\u116e\u11a8', '국', ['\u1100\u116e\u11a8']],
