@@ -156,6 +156,8 @@ export function createLogIndex(
           yield portion
         }
         if (backwards ? next < lowest : next > highest) return
+        // Nothing in the first group: it is not a common word.
+        if (looked === 0) size = FEW_BLOCKS
       }
       const gap: SeqRange = backwards ? [lowest, next] : [next, highest]
       if (gap[0] <= gap[1]) yield await look(walk, [{ entry: null, range: gap }])

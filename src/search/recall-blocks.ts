@@ -21,7 +21,7 @@ export interface RecallSource {
 }
 
 /** How many blocks are read at a time. */
-const BLOCKS_AT_A_TIME = 32
+const BLOCKS_AT_A_TIME = 16
 /** How many unsealed ends are read at a time. */
 const TAILS_AT_A_TIME = 8
 
@@ -44,9 +44,16 @@ export async function recallBlocks(
     if (!isWhole) return recallWithoutBlocks(request, source)
     candidates.push(...entries.filter(isCandidate))
   }
-  for (let start = 0; start < candidates.length; start += BLOCKS_AT_A_TIME) {
+  const read = (start: number) => {
     const batch = candidates.slice(start, start + BLOCKS_AT_A_TIME)
-    const blocks = await readBlocks(source.blocks, batch, collector.filter)
+    const reading = readBlocks(source.blocks, batch, collector.filter)
+    reading.catch(() => undefined) // told where it is awaited; that may be never
+    return reading
+  }
+  for (let start = 0, next = read(0); start < candidates.length; start += BLOCKS_AT_A_TIME) {
+    const blocks = await next
+    // Under way while these are looked at.
+    next = read(start + BLOCKS_AT_A_TIME)
     if (blocks.includes(null)) return recallWithoutBlocks(request, source)
     const matches = blocks.flatMap((content) =>
       content === null ? [] : matchBlock(content, collector.filter, () => true),
