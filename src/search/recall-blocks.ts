@@ -3,7 +3,7 @@
 import type { LogSource } from '../core/read-log.ts'
 import { RecallCollector } from '../core/recall.ts'
 import type { RecallAnswer, RecallRequest, SessionRecord } from '../core/session-repository.ts'
-import { matchBlock } from './block.ts'
+import { type BlockMatch, matchBlock } from './block.ts'
 import { candidateTest, type DirectoryEntry } from './directory.ts'
 import { type BlockSource, directoryOf, readBlocks } from './log-index.ts'
 import type { Tail } from './sealing.ts'
@@ -22,6 +22,8 @@ export interface RecallSource {
 
 /** How many blocks are read at a time. */
 const BLOCKS_AT_A_TIME = 16
+/** How many matches, about, wait for their sessions to be read. */
+const MATCHES_AT_A_TIME = 4096
 /** How many unsealed ends are read at a time. */
 const TAILS_AT_A_TIME = 8
 
@@ -39,6 +41,17 @@ export async function recallBlocks(
     return found
   }
 
+  const collect = async (found: readonly BlockMatch[]) => {
+    await Promise.all(found.map(({ entry }) => sessionOf(entry.session)))
+    for (const { entry, certain } of found) {
+      const session = await sessionOf(entry.session)
+      if (session === null) continue
+      if (certain) collector.addPlace(session, entry.seq, entry.timestamp)
+      else await collector.search(session, [entry.seq, entry.seq])
+    }
+  }
+
+  const matches: BlockMatch[] = []
   const candidates: DirectoryEntry[] = []
   for await (const { entries, isWhole } of directoryOf(source.blocks)) {
     if (!isWhole) return recallWithoutBlocks(request, source)
@@ -55,17 +68,12 @@ export async function recallBlocks(
     // Under way while these are looked at.
     next = read(start + BLOCKS_AT_A_TIME)
     if (blocks.includes(null)) return recallWithoutBlocks(request, source)
-    const matches = blocks.flatMap((content) =>
-      content === null ? [] : matchBlock(content, collector.filter, () => true),
-    )
-    await Promise.all(matches.map(({ entry }) => sessionOf(entry.session)))
-    for (const { entry, certain } of matches) {
-      const session = await sessionOf(entry.session)
-      if (session === null) continue
-      if (certain) collector.addPlace(session, entry.seq, entry.timestamp)
-      else await collector.search(session, [entry.seq, entry.seq])
+    for (const content of blocks) {
+      if (content !== null) matches.push(...matchBlock(content, collector.filter, () => true))
     }
+    if (matches.length >= MATCHES_AT_A_TIME) await collect(matches.splice(0))
   }
+  await collect(matches)
   const tails = await source.tails()
   for (let start = 0; start < tails.length; start += TAILS_AT_A_TIME) {
     await Promise.all(
