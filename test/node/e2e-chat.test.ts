@@ -139,7 +139,13 @@ test('an edited question and a regenerated answer take the place of the old ones
 })
 
 test('pressed twice, everything is done once', async () => {
-  const ana = await newTab(await newContext())
+  const answer = `(conversation, constraint) => {
+    if (constraint !== null) return '{"query":""}'
+    if (conversation.at(-1).content.startsWith('Answer with')) return 'yes'
+    globalThis.asked = (globalThis.asked ?? 0) + 1
+    return 'Answer ' + asked
+  }`
+  const ana = await newTab(await newContext(), [promptApiFake({ answer, delay: 100 })])
   await ana.page.getByLabel('Message', { exact: true }).fill('I walk a lot.')
   await ana.page.getByRole('button', { name: 'Send' }).dblclick()
   await ana.waitForAnswer()
@@ -160,6 +166,7 @@ test('pressed twice, everything is done once', async () => {
     ['assistant', true],
     ['assistant', false],
   ])
+  expect(await ana.page.evaluate('asked')).toBe(2)
 })
 
 test('a question that is edited while an answer comes stays in its editor until that has ended', async () => {
@@ -606,9 +613,9 @@ test('the browser’s own model is stopped, and keeps what it has said', async (
 
 test('the browser’s own model hears as much of the conversation as it has room for', async () => {
   const ana = await newTab(await newContext(), [
-    promptApiFake({ answer: OWN_MODEL, contextWindow: 1500 }),
+    promptApiFake({ answer: OWN_MODEL, contextWindow: 1200 }),
   ])
-  for (const name of ['Anna', 'Bodo', 'Cleo']) {
+  for (const name of ['Anna', 'Bodo', 'Cleo', 'Dora', 'Emil']) {
     expect(await ana.ask(`${name} has ${'a very long beard and '.repeat(15)}a dog.`)).toMatch(
       /^Noted/,
     )
@@ -617,7 +624,7 @@ test('the browser’s own model hears as much of the conversation as it has room
   await shows(ana.page.getByRole('alert').filter({ hasText: 'No answer' })).toContainText(
     'too long',
   )
-  await shows(ana.entries).toHaveCount(7)
+  await shows(ana.entries).toHaveCount(11)
 })
 
 test('a model that cannot keep to the form answers without a search', async () => {
@@ -751,17 +758,19 @@ test('on a phone, in the dark, and by keyboard alone', async () => {
   expect(await ana.barriers()).toEqual([])
   const width = await ana.page.evaluate('document.documentElement.scrollWidth')
   expect(width).toBe(390)
-  await ana.page.getByRole('button', { name: 'Conversations', exact: true }).press('Enter')
+  const list = ana.page.getByRole('button', { name: 'Conversations', exact: true })
+  await list.press('Enter')
   await shows(ana.conversations).toHaveCount(1)
   // Escape closes what is on top: the menu of a conversation, then what was searched, then the list.
   await ana.page.getByRole('button', { name: /^Actions/ }).press('Enter')
   await shows(ana.page.getByRole('button', { name: 'Rename' })).toBeVisible()
   await ana.page.keyboard.press('Escape')
   await shows(ana.page.getByRole('button', { name: 'Rename' })).toBeHidden()
-  await shows(ana.conversations.first()).toBeVisible()
+  await shows(list).toHaveAttribute('aria-expanded', 'true')
   await ana.search('Pelikan')
   await ana.page.getByLabel('Search all conversations').press('Escape')
-  await shows(ana.conversations.first()).toBeVisible()
+  await shows(ana.page.getByLabel('Search all conversations')).toHaveValue('')
+  await shows(list).toHaveAttribute('aria-expanded', 'true')
   await ana.page.keyboard.press('Escape')
   await shows(ana.conversations.first()).toBeHidden()
 })

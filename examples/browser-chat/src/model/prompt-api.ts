@@ -5,7 +5,7 @@
 
 import type { LanguageModelV4, LanguageModelV4Prompt } from '@ai-sdk/provider'
 import { CONVERSATION_SEARCH } from 'turnlog'
-import { languageModel, promptText } from './streaming.ts'
+import { languageModel, promptText, type Utterance } from './streaming.ts'
 
 interface PromptMessage {
   readonly role: 'system' | 'user' | 'assistant'
@@ -96,48 +96,52 @@ const SEARCH_FORM = {
 
 export function createPromptApiModel(): LanguageModelV4 {
   return languageModel('prompt-api', async function* ({ prompt, tools, abortSignal }) {
-    const api = findPromptApi()
-    if (api === null) throw new Error('This browser has no model of its own.')
+    const [system, ...rest] = toPromptMessages(prompt)
+    const question = rest.pop()?.content ?? ''
     const signal = abortSignal === undefined ? {} : { signal: abortSignal }
-    const messages = toPromptMessages(prompt)
-    const last = messages.pop()?.content ?? ''
-    const session = await createFitting(api, messages, signal)
-    try {
-      const isFresh = prompt.at(-1)?.role === 'user'
-      if (isFresh && tools?.some(({ name }) => name === CONVERSATION_SEARCH)) {
-        const query = await askForQuery(session, last, signal)
-        if (query !== '') {
-          const innerThought = 'What was said earlier about this?'
-          yield { type: 'tool-call', toolName: CONVERSATION_SEARCH, input: { innerThought, query } }
-          return
+    const isFresh = prompt.at(-1)?.role === 'user'
+    const canSearch = isFresh && tools?.some(({ name }) => name === CONVERSATION_SEARCH) === true
+    for (let heard = rest; ; heard = heard.slice(Math.ceil(heard.length / 2))) {
+      let hasSpoken = false
+      try {
+        for await (const said of speak([system, ...heard], question, canSearch, signal)) {
+          hasSpoken = true
+          yield said
         }
+        return
+      } catch (error) {
+        // Too much for the model: it hears the newer half.
+        const isTooMuch = nameOf(error) === 'QuotaExceededError'
+        if (!isTooMuch || hasSpoken || heard.length === 0) throw error
       }
-      const reader = session.promptStreaming(last, signal).getReader()
-      for (;;) {
-        const { value, done } = await reader.read()
-        if (done) break
-        yield { type: 'text', text: value }
-      }
-    } finally {
-      session.destroy()
     }
   })
 }
 
-/** A session that knows as much of the conversation as the model has room for: the newest. */
-async function createFitting(
-  api: PromptApi,
-  messages: readonly PromptMessage[],
+async function* speak(
+  initialPrompts: readonly PromptMessage[],
+  question: string,
+  canSearch: boolean,
   signal: { signal?: AbortSignal },
-): Promise<PromptSession> {
-  const [system, ...rest] = messages
-  for (let kept = rest; ; kept = kept.slice(Math.ceil(kept.length / 2))) {
-    try {
-      const initialPrompts = system === undefined ? kept : [system, ...kept]
-      return await api.create({ initialPrompts, ...signal })
-    } catch (error) {
-      if (nameOf(error) !== 'QuotaExceededError' || kept.length === 0) throw error
+): AsyncGenerator<Utterance> {
+  const api = findPromptApi()
+  if (api === null) throw new Error('This browser has no model of its own.')
+  const session = await api.create({ initialPrompts, ...signal })
+  try {
+    const query = canSearch ? await askForQuery(session, question, signal) : ''
+    if (query !== '') {
+      const innerThought = 'What was said earlier about this?'
+      yield { type: 'tool-call', toolName: CONVERSATION_SEARCH, input: { innerThought, query } }
+      return
     }
+    const reader = session.promptStreaming(question, signal).getReader()
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) break
+      yield { type: 'text', text: value }
+    }
+  } finally {
+    session.destroy()
   }
 }
 
@@ -170,7 +174,8 @@ function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : ''
 }
 
-function toPromptMessages(prompt: LanguageModelV4Prompt): PromptMessage[] {
+/** The instructions, then what was said. */
+function toPromptMessages(prompt: LanguageModelV4Prompt): [PromptMessage, ...PromptMessage[]] {
   const system = prompt.filter(({ role }) => role === 'system').map(promptText)
   const rest = prompt.flatMap((message): PromptMessage[] => {
     if (message.role === 'system') return []
