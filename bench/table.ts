@@ -2,14 +2,15 @@
 
 import { isReached, type Metric, REACHES } from './metric.ts'
 
-export function printTable(metrics: readonly Metric[]): void {
+/** `isJudged` says of which figures it is told that they miss what was promised. */
+export function printTable(metrics: readonly Metric[], isJudged: (item: Metric) => boolean): void {
   const rows = metrics.map((item) => [
     item.name,
     format(item.value),
     format(item.baseline),
     item.unit,
     format(item.ratio),
-    reachOf(item),
+    reachOf(item, isJudged(item)),
     item.note,
   ])
   const heads = ['metric', 'value', 'baseline', 'unit', 'ratio', 'reach', 'note']
@@ -27,7 +28,7 @@ function format(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(3)
 }
 
-function reachOf(item: Metric): string {
+function reachOf(item: Metric, isJudged: boolean): string {
   const reach = REACHES[item.name]
   if (reach === undefined) return ''
   const limit =
@@ -36,5 +37,5 @@ function reachOf(item: Metric): string {
       : reach.kind === 'ratioAtMost'
         ? `≤ ${format(reach.limit)} ×`
         : `≤ ${reach.limit}`
-  return isReached(item) ? limit : `${limit} MISSED`
+  return !isJudged || isReached(item) ? limit : `${limit} MISSED`
 }
