@@ -1,5 +1,6 @@
 /** The caller's side: a `SessionRepository` over calls to a session object. */
 
+import { readFunction } from '../core/arguments.ts'
 import { SessionError, sessionNotFound } from '../core/errors.ts'
 import { randomId } from '../core/identifiers.ts'
 import type {
@@ -11,7 +12,7 @@ import type {
 } from '../core/session-repository.ts'
 import { readBoundaryPages, readSessionPages } from '../stores/durable-object/pages.ts'
 import { packEvents, unpackResult } from './packed-commit.ts'
-import { type RetryOptions, withRetries } from './retries.ts'
+import { type RetryOptions, readRetryOptions, withRetries } from './retries.ts'
 import type { Answer, SessionObject } from './session-object.ts'
 import type { SessionStore } from './session-store.ts'
 
@@ -26,11 +27,14 @@ import type { SessionStore } from './session-store.ts'
  * subscribes through the service is told of others' by its polling.
  *
  * @param getStub gives a stub of the object; called again after a failure, as a stub stays broken.
+ * @throws SessionError `INVALID_ARGUMENT`
  */
 export function durableObjectRepository(
   getStub: () => SessionObject | DurableObjectStub<SessionStore>,
-  options: RetryOptions = {},
+  options: RetryOptions | null = {},
 ): SessionRepository {
+  readFunction(getStub, 'getStub')
+  const retries = readRetryOptions(options)
   const listeners = new Set<ChangeListener>()
   let stub: SessionObject | null = null
   let closed = false
@@ -47,7 +51,7 @@ export function durableObjectRepository(
         if (stub === used) stub = null
         throw error
       }
-    }, options)
+    }, retries)
     if (answer.ok) return answer.value
     const { code, message, details } = answer.error
     throw new SessionError(code, message, { details })

@@ -1,5 +1,6 @@
 /** A user's sessions in a Durable Object, for a Worker. */
 
+import { checkMethod, readOptions } from '../core/arguments.ts'
 import { createLogService, type LogService } from '../core/create-log-service.ts'
 import { createSessionService } from '../core/create-session-service.ts'
 import { checkId } from '../core/identifiers.ts'
@@ -21,7 +22,7 @@ import type { SessionStore } from './session-store.ts'
  * @param namespace the binding of `SessionStore`.
  * @param userId from authentication, never from a request's content. Any non-blank string up to 512
  * characters; ids that differ in any character are different users. It is the `defaultUserId`.
- * @throws SessionError `INVALID_ARGUMENT` for a user id that is none.
+ * @throws SessionError `INVALID_ARGUMENT` for a binding that is not there, or a user id that is none.
  */
 export function durableObjectSessions<M extends Message = Message>(
   namespace: DurableObjectNamespace<SessionStore>,
@@ -29,7 +30,7 @@ export function durableObjectSessions<M extends Message = Message>(
   options: SessionServiceOptions | null = {},
 ): SessionService<M> {
   const repository = repositoryOf(namespace, userId)
-  return createSessionService<M>(repository, { ...options, defaultUserId: userId })
+  return createSessionService<M>(repository, { ...readOptions(options), defaultUserId: userId })
 }
 
 /** {@link durableObjectSessions} for a Worker that only serves, and need not carry compaction along. */
@@ -44,6 +45,7 @@ function repositoryOf(
   namespace: DurableObjectNamespace<SessionStore>,
   userId: string,
 ): SessionRepository {
+  checkMethod(namespace, 'idFromName', 'namespace')
   const id = namespace.idFromName(objectName(userId))
   return durableObjectRepository(() => namespace.get(id))
 }

@@ -1,5 +1,6 @@
 /** Which failures of a call to a Durable Object are worth another try, and how often. */
 
+import { readDelay, readOptions, readPositive } from '../core/arguments.ts'
 import { isSessionError, SessionError } from '../core/errors.ts'
 
 export interface RetryOptions {
@@ -12,8 +13,20 @@ export interface RetryOptions {
   readonly delay?: number | null | undefined
 }
 
-const DEFAULT_ATTEMPTS = 5
-const DEFAULT_DELAY = 50
+/** {@link RetryOptions} that were checked. */
+export interface CheckedRetryOptions {
+  readonly attempts: number
+  readonly delay: number
+}
+
+/** @throws SessionError `INVALID_ARGUMENT` */
+export function readRetryOptions(given: RetryOptions | null | undefined): CheckedRetryOptions {
+  const { attempts, delay } = readOptions(given)
+  return {
+    attempts: readPositive(attempts, 'attempts', 5),
+    delay: readDelay(delay, 'delay', 50),
+  }
+}
 
 /** What a Worker reads of an error that the platform threw. */
 interface PlatformError {
@@ -52,10 +65,10 @@ export function isTransient(error: unknown): boolean {
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
-  options: RetryOptions = {},
+  options: CheckedRetryOptions,
 ): Promise<T> {
-  const attempts = options.attempts ?? DEFAULT_ATTEMPTS
-  let delay = options.delay ?? DEFAULT_DELAY
+  const { attempts } = options
+  let { delay } = options
   for (let made = 1; ; made++) {
     try {
       return await attempt()

@@ -2,7 +2,12 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { EventFilter, type SessionService } from 'turnlog'
-import { durableObjectRepository, durableObjectSessions, SessionStore } from 'turnlog/worker'
+import {
+  createSqlRepository,
+  durableObjectRepository,
+  durableObjectSessions,
+  SessionStore,
+} from 'turnlog/worker'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { evict } from './evict.ts'
 
@@ -393,6 +398,31 @@ describe('calls over a stub', () => {
   })
 })
 
+describe('bad arguments', () => {
+  const bad = (value: unknown) => value as never
+  const getStub = () => env.SESSIONS.getByName('never called')
+
+  test.for<[field: string, call: () => unknown]>([
+    // A binding under another name than the code's.
+    ['namespace', () => durableObjectSessions(bad(undefined), 'ana')],
+    ['namespace', () => durableObjectSessions(bad({}), 'ana')],
+    ['userId', () => durableObjectSessions(env.SESSIONS, '  ')],
+    ['userId', () => durableObjectSessions(env.SESSIONS, bad(undefined))],
+    ['options', () => durableObjectSessions(env.SESSIONS, 'ana', bad('for ever'))],
+    ['timeToLive', () => durableObjectSessions(env.SESSIONS, 'ana', { timeToLive: Number.NaN })],
+    ['getStub', () => durableObjectRepository(bad(null))],
+    ['options', () => durableObjectRepository(getStub, bad(5))],
+    // With these there would be no end of tries.
+    ['attempts', () => durableObjectRepository(getStub, { attempts: Number.NaN })],
+    ['attempts', () => durableObjectRepository(getStub, { attempts: 0 })],
+    ['delay', () => durableObjectRepository(getStub, { delay: -1 })],
+    ['database', () => createSqlRepository(bad(undefined))],
+    ['database', () => createSqlRepository(bad({ sql: {} }))],
+  ])('%s', ([field, call]) => {
+    expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT', details: { field } }))
+  })
+})
+
 describe('users', () => {
   test('each has an object of their own, whatever their ids look like', async () => {
     const ids = [
@@ -415,8 +445,5 @@ describe('users', () => {
       const session = await durableObjectSessions(env.SESSIONS, id).findById('s')
       expect(session).toMatchObject({ userId: id, metadata: { id } })
     }
-    expect(() => durableObjectSessions(env.SESSIONS, '  ')).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
-    )
   })
 })

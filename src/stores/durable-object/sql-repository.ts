@@ -1,5 +1,6 @@
 /** The `SessionRepository` over a Durable Object's own storage, for code that runs inside the object. */
 
+import { checkMethod } from '../../core/arguments.ts'
 import { SessionError } from '../../core/errors.ts'
 import type { ChangeListener, SessionRepository } from '../../core/session-repository.ts'
 import { readBoundaryPages, readSessionPages } from './pages.ts'
@@ -25,12 +26,14 @@ const listenersOf = new WeakMap<SqlDatabase, Set<ChangeListener>>()
  *
  * @param database `ctx.storage`.
  * @param search smaller blocks, for tests.
- * @throws SessionError `STORAGE_OUTDATED` when its tables were made by a newer version of turnlog.
+ * @throws SessionError `STORAGE_OUTDATED` when its tables were made by a newer version of turnlog;
+ * `INVALID_ARGUMENT` for a storage without SQLite.
  */
 export function createSqlRepository(
   database: SqlDatabase,
   search?: SqlSearchSettings,
 ): SessionRepository {
+  checkMethod(database, 'transactionSync', 'database')
   migrate(database)
   const sessions = new SqlSessions(database, search)
   const listeners = listenersOf.get(database) ?? new Set<ChangeListener>()
