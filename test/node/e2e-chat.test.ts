@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { type Browser, type BrowserContext, chromium } from 'playwright'
+import { messageText } from 'turnlog'
 import { createInMemorySessionService } from 'turnlog/in-memory'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type ChatApplication, startChatApplication } from '../../scripts/chat-application.ts'
@@ -35,6 +36,8 @@ afterEach(async () => {
   const open = present.filter(({ page }) => !page.isClosed())
   const barriers = await Promise.all(open.map((person) => person.barriers()))
   await Promise.all(contexts.splice(0).map((context) => context.close()))
+  // On the Worker everybody is the same user.
+  await fetch(new URL('api/user', application.url), { method: 'DELETE' })
   expect(complaints).toEqual([])
   // Whatever the page shows at the end.
   expect(barriers.flat()).toEqual([])
@@ -271,6 +274,43 @@ test('an answer is stopped, kept as far as it came, and continued', async () => 
   await ana.waitForAnswer()
 })
 
+/** Presses the button as soon as it is there. */
+const STOP_AT_ONCE = `new MutationObserver((_, observer) => {
+  const stop = document.querySelector('[aria-label="Stop"]')
+  if (stop === null) return
+  observer.disconnect()
+  stop.click()
+}).observe(document.body, { subtree: true, childList: true, attributes: true })`
+
+test.for(['browser', 'worker'] as const)(
+  'stopped at once (%s), a question is in the log or back in its field, never both',
+  async (place) => {
+    const ana = await newTab(await newContext())
+    if (place === 'worker') {
+      await (await ana.openSettings())
+        .getByRole('button', { name: 'Sign in to the Worker' })
+        .click()
+      await shows(ana.page.getByText('Stored on the Worker')).toBeVisible()
+    }
+    const field = ana.page.getByLabel('Message', { exact: true })
+    const stored: string[] = []
+    for (const text of ['Who is it?', 'Where is it?', 'When is it?']) {
+      await ana.page.evaluate(STOP_AT_ONCE)
+      await ana.send(text)
+      const copy = ana.page
+        .locator('.question', { hasText: text })
+        .getByRole('button', { name: 'Copy' })
+      const outcome = async () => `${await copy.count()} ${await field.inputValue()}`
+      await shows.poll(outcome).toMatch(/^1 $|^0 \w/)
+      if ((await copy.count()) > 0) stored.push(text)
+    }
+    await ana.ask('The end.')
+    const log = await logOf(ana, 'Who is it?')
+    const questions = log.filter(({ message }) => message.role === 'user')
+    expect(questions.map(({ message }) => messageText(message))).toEqual([...stored, 'The end.'])
+  },
+)
+
 test('what is archived stands apart, is not in the prompt, and is found by the agent', async () => {
   const ana = await newTab(await newContext())
   for (const text of [bicycle, 'I walk a lot.', 'It rains.', 'The sun is out.']) await ana.ask(text)
@@ -499,6 +539,20 @@ test('signed in, conversations are kept on the Worker; those of the browser move
   await shows(bo.entries).toHaveCount(4)
   await ana.ask('It rains.')
   await shows(bo.entries).toHaveCount(6)
+
+  // Another tab, in which it is deleted for good.
+  const tab = await newTab(context)
+  await shows(tab.conversations).toHaveText([
+    'My bicycle is a green Pelikan, and its lock opens with 4711.',
+  ])
+  await tab.choose('My bicycle', 'Rename')
+  await tab.page.getByLabel('Name of the conversation').fill('Pelikan')
+  await tab.page.keyboard.press('Enter')
+  await shows(ana.conversations).toHaveText(['Pelikan'])
+  await tab.choose('Pelikan', 'Delete')
+  await shows(ana.conversations).toHaveCount(0)
+  await shows(ana.entries).toHaveCount(0)
+  await shows(bo.page.getByText('This conversation was deleted.')).toBeVisible()
 
   await (await ana.openSettings()).getByRole('button', { name: 'Sign out' }).click()
   await shows(ana.page.getByText('No conversations yet.')).toBeVisible()

@@ -109,7 +109,13 @@ export function App() {
       clearTimeout(timer)
       timer = setTimeout(() => void refresh(), 100)
     }
-    const stop = sessions.repository.watch(soon)
+    // A store behind HTTP tells of its own changes only: the tabs of this browser tell each other.
+    const tabs = new BroadcastChannel(`turnlog-chat ${settings.place}`)
+    tabs.addEventListener('message', soon)
+    const stop = sessions.repository.watch((id) => {
+      soon()
+      if (settings.place === 'worker') tabs.postMessage(id)
+    })
     const onVisible = () => {
       if (document.visibilityState === 'visible') soon()
     }
@@ -117,11 +123,12 @@ export function App() {
     addEventListener('online', soon)
     return () => {
       stop()
+      tabs.close()
       clearTimeout(timer)
       document.removeEventListener('visibilitychange', onVisible)
       removeEventListener('online', soon)
     }
-  }, [sessions, refresh])
+  }, [sessions, settings.place, refresh])
 
   useEffect(() => {
     // What was deleted and not brought back, in a page that was closed since.

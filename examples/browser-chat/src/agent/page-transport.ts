@@ -53,8 +53,10 @@ export function createPageTransport(options: PageTransportOptions): ChatTranspor
         onError: () => undefined, // `settled` throws it as well
       })
       onRun(run)
+      const model = await getModel().catch(speechless)
+      abortSignal?.throwIfAborted() // stopped before anything was asked: nothing is stored then
       const result = streamText({
-        model: await getModel().catch(speechless),
+        model,
         instructions: INSTRUCTIONS,
         messages: await convertToModelMessages([question]),
         tools: aiSessionTools(service, { sessionId: chatId, userId: session.userId }),

@@ -56,7 +56,8 @@ export function Chat(props: ChatProps) {
   const [spoken, setSpoken] = useState('')
   const [returned, setReturned] = useState<{ readonly text: string } | null>(null)
   const run = useRef<AiRun | null>(null)
-  const isStored = useRef(false)
+  /** Whether the question is in the log; an answer that is stopped at once does not wait for it. */
+  const isStored = useRef(Promise.resolve(false))
   const runId = useRef<string | null>(null)
   /** The memory keeps the prompt short from then on. */
   const isFitted = useRef(false)
@@ -78,9 +79,12 @@ export function Chat(props: ChatProps) {
         service: sessions,
         // A memory of the moment: settings may have changed since the last question.
         memory: {
-          async begin(options) {
-            const begun = await createPageMemory(sessions, latestOptions.current).begin(options)
-            isStored.current = true
+          begin(options) {
+            const begun = createPageMemory(sessions, latestOptions.current).begin(options)
+            isStored.current = begun.then(
+              () => true,
+              () => false,
+            )
             return begun
           },
         },
@@ -117,7 +121,7 @@ export function Chat(props: ChatProps) {
       const id = newId()
       runId.current = id
       run.current = null
-      isStored.current = false
+      isStored.current = Promise.resolve(false)
       clearError()
       setLiveRun(id)
       setSpoken('Answering')
@@ -125,7 +129,9 @@ export function Chat(props: ChatProps) {
         await ask(id)
         await (run.current as AiRun | null)?.settled()
       } catch (error) {
-        const what = isStored.current ? 'Not all of the answer was stored' : 'It was not sent'
+        const what = (await isStored.current)
+          ? 'Not all of the answer was stored'
+          : 'It was not sent'
         onNotice(`${what}: ${messageOf(error)}`, true)
       }
       await transcript.refresh()
@@ -160,7 +166,7 @@ export function Chat(props: ChatProps) {
         await makeRoom(session)
         await sendMessage({ id: questionId(id), role: 'user', parts: [{ type: 'text', text }] })
       } finally {
-        if (!isStored.current) setReturned({ text })
+        if (!(await isStored.current)) setReturned({ text })
       }
     },
     [sessions, sessionId, transcript, isNew, onCreated, makeRoom, sendMessage],
