@@ -1,7 +1,9 @@
 // Imports the root entry and says which globals that touched: to Node and to a page as `report`, as a
 // Worker in its answer.
-// biome-ignore assist/source/organizeImports: what watches comes first
 import { stopWatching } from './global-watch.ts'
+
+// The order counts: what watches is loaded first.
+
 import * as turnlog from '../../src/index.ts'
 
 const { watched, touched } = stopWatching()
