@@ -274,12 +274,12 @@ test('an answer is stopped, kept as far as it came, and continued', async () => 
   await ana.waitForAnswer()
 })
 
-/** Presses the button as soon as it is there. */
-const STOP_AT_ONCE = `new MutationObserver((_, observer) => {
+/** Presses the button as soon as it is there, or so many milliseconds later. */
+const stopAfter = (delay: number) => `new MutationObserver((_, observer) => {
   const stop = document.querySelector('[aria-label="Stop"]')
   if (stop === null) return
   observer.disconnect()
-  stop.click()
+  setTimeout(() => stop.click(), ${delay})
 }).observe(document.body, { subtree: true, childList: true, attributes: true })`
 
 test.for(['browser', 'worker'] as const)(
@@ -294,8 +294,13 @@ test.for(['browser', 'worker'] as const)(
     }
     const field = ana.page.getByLabel('Message', { exact: true })
     const stored: string[] = []
-    for (const text of ['Who is it?', 'Where is it?', 'When is it?']) {
-      await ana.page.evaluate(STOP_AT_ONCE)
+    for (const [text, delay] of [
+      ['Who is it, harbour?', 0],
+      ['Where is it, harbour?', 10],
+      ['When is it, harbour?', 30],
+      ['What is it, harbour?', 90],
+    ] as const) {
+      await ana.page.evaluate(stopAfter(delay))
       await ana.send(text)
       const copy = ana.page
         .locator('.question', { hasText: text })
@@ -305,7 +310,7 @@ test.for(['browser', 'worker'] as const)(
       if ((await copy.count()) > 0) stored.push(text)
     }
     await ana.ask('The end.')
-    const log = await logOf(ana, 'Who is it?')
+    const log = await logOf(ana, 'Who is it')
     const questions = log.filter(({ message }) => message.role === 'user')
     expect(questions.map(({ message }) => messageText(message))).toEqual([...stored, 'The end.'])
   },

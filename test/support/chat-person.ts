@@ -64,6 +64,7 @@ export async function openChat(
       await person.send(text)
       await shows(page.locator('.question').last()).toContainText(text)
       await person.waitForAnswer()
+      await shows(page.getByLabel('Message', { exact: true })).toHaveValue('')
       // biome-ignore lint/performance/useDomNodeTextContent: as a person reads it, line by line
       return (await person.entries.last().locator('.words').innerText()).trim()
     },
