@@ -108,7 +108,7 @@ export async function visitMatches(
 ): Promise<readonly Damage[]> {
   const walk: Walk = { source, filter, boundary: session.boundary, damage: [] }
   const candidates = await candidateRanges(source, session, filter, range)
-  for await (const portion of portionsOf(walk, candidates, false, null)) {
+  for await (const portion of portionsOf(walk, candidates, false, () => null)) {
     for await (const event of readMatches(walk, portion.candidates)) visit(event)
   }
   return walk.damage
@@ -194,21 +194,21 @@ async function timeRanges(
   const from = filter.from?.getTime() ?? -Infinity
   const to = filter.to?.getTime() ?? Infinity
   if (from > to || session.lastSeq === 0) return []
-  const firstAbove = async (isAbove: (timestamp: number) => boolean): Promise<number> => {
+  // An unreadable record says nothing: then the lowest and the highest that it can be.
+  const firstAbove = async (isAbove: (timestamp: number) => boolean): Promise<SeqRange> => {
     let low = 1
     let high = session.lastSeq + 1
     while (low < high) {
       const middle = (low + high) >> 1
       const timestamp = await source.latestTimestampAt(middle)
-      // An unreadable record says nothing: reading a little more than needed stays right.
-      if (timestamp === null) return low
+      if (timestamp === null) break
       if (isAbove(timestamp)) high = middle
       else low = middle + 1
     }
-    return low
+    return [low, high]
   }
-  const first = from === -Infinity ? 1 : await firstAbove((time) => time >= from)
-  const end = to === Infinity ? session.lastSeq + 1 : await firstAbove((time) => time > to)
+  const [first] = from === -Infinity ? [1] : await firstAbove((time) => time >= from)
+  const [, end] = to === Infinity ? [0, session.lastSeq + 1] : await firstAbove((time) => time > to)
   const late = await source.lateSeqs(from, to)
   return normalizeRanges([[first, end - 1], ...rangesOf(late)])
 }
@@ -230,21 +230,26 @@ async function collectNewest(
 ): Promise<Found> {
   let events: EventView[] = []
   let units = 0
-  const portions = portionsOf(walk, candidates, true, count)
-  for await (const portion of joinCertain(portions, true, count)) {
-    const missing = count - events.length
-    const total = countRanges(portion.candidates)
-    const wanted = portion.certain
-      ? sliceRanges(portion.candidates, Math.max(0, total - missing), total)
-      : portion.candidates
-    const batch: EventView[] = []
-    for await (const event of readMatches(walk, wanted)) {
-      units += unitsOf(event)
-      // Once the answer is over-full, only the places are kept, and read again portion by portion.
-      batch.push(units > ANSWER_UNITS ? { ...event, body: '' } : event)
+  const missing = () => count - events.length
+  for await (const portion of joinCertain(
+    portionsOf(walk, candidates, true, missing),
+    true,
+    missing,
+  )) {
+    let unread = countRanges(portion.candidates)
+    while (unread > 0 && missing() > 0) {
+      // Of those that match for certain no more than are missing; some may be damaged, then the ones before.
+      const start = portion.certain ? Math.max(0, unread - missing()) : 0
+      const batch: EventView[] = []
+      for await (const event of readMatches(walk, sliceRanges(portion.candidates, start, unread))) {
+        units += unitsOf(event)
+        // Once the answer is over-full, only the places are kept, and read again portion by portion.
+        batch.push(units > ANSWER_UNITS ? { ...event, body: '' } : event)
+      }
+      events = [...batch, ...events].slice(-count)
+      unread = start
     }
-    events = [...batch, ...events].slice(-count)
-    if (events.length === count) break
+    if (missing() === 0) break
   }
   if (units <= ANSWER_UNITS) return { events, next: null }
   const remaining = events.map(({ seq }): SeqRange => [seq, seq])
@@ -261,21 +266,13 @@ async function collect(walk: Walk, rest: Rest): Promise<Found> {
   const events: EventView[] = []
   let { skip, take } = rest
   let units = 0
-  const needed = take === null ? null : skip + take
-  const portions = portionsOf(walk, rest.remaining, false, needed)
-  for await (const { candidates, certain, end } of joinCertain(portions, false, needed)) {
-    let wanted = candidates
-    if (certain) {
-      const count = countRanges(candidates)
-      const skipped = Math.min(skip, count)
-      skip -= skipped
-      wanted = sliceRanges(
-        candidates,
-        skipped,
-        take === null ? count : Math.min(count, skipped + take),
-      )
-    }
-    for await (const event of readMatches(walk, wanted)) {
+  const missing = () => (take === null ? null : skip + take)
+  const portions = portionsOf(walk, rest.remaining, false, missing)
+  for await (const { candidates, certain, end } of joinCertain(portions, false, missing)) {
+    const skipped = certain ? Math.min(skip, countRanges(candidates)) : 0
+    skip -= skipped
+    const wanted = sliceRanges(candidates, skipped, Infinity)
+    for await (const event of readMatches(walk, wanted, certain ? take : null)) {
       if (skip > 0) {
         skip--
         continue
@@ -317,11 +314,14 @@ interface Portion {
   readonly end: number
 }
 
-/** Joins portions that match for certain until they hold what is wanted: one read instead of several. */
+/** How many more matches will do, `null` all. */
+type Missing = () => number | null
+
+/** Joins portions that match for certain until they hold what is missing: one read instead of several. */
 async function* joinCertain(
   portions: AsyncIterable<Portion>,
   backwards: boolean,
-  wanted: number | null,
+  missing: Missing,
 ): AsyncGenerator<Portion> {
   let joined: Portion | null = null
   for await (const portion of portions) {
@@ -335,7 +335,7 @@ async function* joinCertain(
       ...portion,
       candidates: backwards ? [...candidates, ...before] : [...before, ...candidates],
     }
-    if (portion.certain && wanted !== null && countRanges(joined.candidates) < wanted) continue
+    if (portion.certain && countRanges(joined.candidates) < (missing() ?? 0)) continue
     yield joined
     joined = null
   }
@@ -344,13 +344,13 @@ async function* joinCertain(
 
 /**
  * Cuts the events to look at into portions: by the index where there is one and it helps, else by
- * number. `wanted` is how many matches will do, `null` all.
+ * number.
  */
 async function* portionsOf(
   walk: Walk,
   ranges: readonly SeqRange[],
   backwards: boolean,
-  wanted: number | null,
+  missing: Missing,
 ): AsyncGenerator<Portion> {
   const { source, filter } = walk
   const total = countRanges(ranges)
@@ -369,7 +369,9 @@ async function* portionsOf(
   let done = 0
   // What is too new for the index is looked at at once: mostly it is searched in vain.
   let size =
-    isIndexed && filter.foldedTerms.length > 0 ? LARGEST_BATCH : Math.max(FIRST_BATCH, wanted ?? 0)
+    isIndexed && filter.foldedTerms.length > 0
+      ? LARGEST_BATCH
+      : Math.max(FIRST_BATCH, missing() ?? 0)
   size = Math.min(LARGEST_BATCH, size)
   const slice = (start: number, end: number) =>
     backwards ? sliceRanges(ranges, total - end, total - start) : sliceRanges(ranges, start, end)
@@ -382,7 +384,7 @@ async function* portionsOf(
     if (sealed.length > 0 && index !== undefined) {
       const before = done
       const count = countRanges(sealed)
-      const portions = index.match(filter, sealed, backwards, wanted)
+      const portions = index.match(filter, sealed, backwards, missing())
       for await (const { seqs, certain, covered } of portions) {
         const rest = intersectRanges(
           sealed,
@@ -436,10 +438,18 @@ function unsealedPart(
   return backwards ? part.reverse() : part
 }
 
-/** The events of `ranges` that match, in order; what cannot be read is noted as damage. */
-async function* readMatches(walk: Walk, ranges: readonly SeqRange[]): AsyncGenerator<EventView> {
+/**
+ * The events of `ranges` that match, in order; what cannot be read is noted as damage. Reads no further
+ * than it is asked to, `atOnce` at a time.
+ */
+async function* readMatches(
+  walk: Walk,
+  ranges: readonly SeqRange[],
+  atOnce: number | null = null,
+): AsyncGenerator<EventView> {
+  const size = Math.min(LARGEST_BATCH, atOnce ?? LARGEST_BATCH)
   for (let remaining = ranges; remaining.length > 0; ) {
-    const batch = sliceRanges(remaining, 0, LARGEST_BATCH)
+    const batch = sliceRanges(remaining, 0, size)
     const records = await walk.source.read(batch)
     let position = 0
     let index = 0
