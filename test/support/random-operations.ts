@@ -685,7 +685,11 @@ function toRanges(seqs: readonly number[]): readonly SeqRange[] {
   return ranges
 }
 
-/** Which events there are, and whose content each has. */
+/** Which events there are, and from whom each is. */
 function contentsOf(log: readonly NaiveView[]): string {
-  return JSON.stringify(log.map(({ id, message }) => [id, message.content]))
+  return JSON.stringify(
+    log.map(({ id, timestamp, message, branch, synthetic }) => {
+      return [id, timestamp, message.role, message.content, branch, synthetic]
+    }),
+  )
 }
