@@ -21,6 +21,7 @@ import type {
   Damage,
   EventRecord,
   EventView,
+  NewEventRecord,
   ReadAnswer,
   ReadRequest,
   SessionRecord,
@@ -257,7 +258,7 @@ async function collectNewest(
 }
 
 /** About how much of an answer an event takes. Tiny events with long ids count as well. */
-export function unitsOf({ body, id, branch }: EventView): number {
+export function unitsOf({ body, id, branch }: NewEventRecord): number {
   return body.length + id.length + (branch?.length ?? 0) + ENVELOPE_UNITS
 }
 

@@ -67,7 +67,7 @@ export class RecallCollector {
     const add = (event: EventView) => this.add(session, event)
     const source = this.#open(session)
     const damaged = await visitMatches(source, session, this.filter, add, range)
-    this.damage.push(...damaged.map((item) => ({ ...item, sessionId: session.id })))
+    for (const item of damaged) this.damage.push({ ...item, sessionId: session.id })
   }
 
   async finish(): Promise<RecallAnswer> {

@@ -1,5 +1,6 @@
 /** The events that this instance appended last, so that sealing need not read them again. */
 
+import { unitsOf } from '../../core/read-log.ts'
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { EventRecord } from '../../core/session-repository.ts'
 
@@ -21,8 +22,8 @@ export interface RecentEvents {
   drop(sessions: readonly number[]): void
 }
 
-/** How much is kept, in UTF-16 units of bodies: what is dropped is read when it is sealed. */
-const MOST_UNITS = 1 << 19
+/** How much is kept, by the measure of answers: what is dropped is read when it is sealed. */
+const MOST_UNITS = 1 << 20
 
 interface Recent {
   stamp: number
@@ -37,7 +38,7 @@ export function createRecentEvents(): RecentEvents {
 
   const counted = (events: readonly EventRecord[], sign: 1 | -1): void => {
     count += sign * events.length
-    for (const { body } of events) units += sign * body.length
+    for (const event of events) units += sign * unitsOf(event)
   }
 
   const drop = (session: number): void => {
@@ -58,7 +59,7 @@ export function createRecentEvents(): RecentEvents {
       if (known !== undefined && !follows) drop(session)
       const recent: Recent = known !== undefined && follows ? known : { stamp, events: [] }
       recent.stamp = stamp
-      recent.events.push(...events)
+      for (const event of events) recent.events.push(event)
       counted(events, 1)
       // Those that were appended to last come last.
       kept.delete(session)
