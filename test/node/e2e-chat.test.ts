@@ -115,8 +115,9 @@ test('an edited question and a regenerated answer take the place of the old ones
   await shows(ana.entries).toHaveCount(4)
   await shows(ana.page.getByText('dgo')).toHaveCount(0)
 
+  const old = (await ana.entries.last().getAttribute('data-seq')) ?? ''
   await ana.page.getByRole('button', { name: 'Regenerate' }).click()
-  await ana.page.getByRole('button', { name: 'Stop' }).waitFor()
+  await shows(ana.entries.last()).not.toHaveAttribute('data-seq', old)
   await ana.waitForAnswer()
   await shows(ana.entries).toHaveCount(4)
   await ana.page.reload()
@@ -160,7 +161,7 @@ test('pressed twice, everything is done once', async () => {
     regenerate.click()
     regenerate.click()
   }`)
-  await ana.page.getByRole('button', { name: 'Stop' }).waitFor()
+  await shows.poll(() => ana.page.evaluate('asked')).toBe(2)
   await ana.waitForAnswer()
   await shows(ana.entries).toHaveCount(2)
   const log = await logOf(ana, 'I walk')
@@ -175,6 +176,7 @@ test('pressed twice, everything is done once', async () => {
 test('a question that is edited while an answer comes stays in its editor until that has ended', async () => {
   const ana = await newTab(await newContext(), [promptApiFake({ answer: STORY, delay: 100 })])
   await ana.send('Tell me a story.')
+  await shows(ana.page.locator('.answer')).toContainText('Once')
   await ana.page.getByRole('button', { name: 'Stop' }).click()
   await ana.page.getByRole('button', { name: 'Edit' }).click()
   await ana.page.getByLabel('Edit your message').fill('Tell me another story.')
@@ -702,7 +704,10 @@ test('the browser’s own model is downloaded when it is chosen, and not before'
   const settings = await ana.openSettings()
   await shows(settings).toContainText('The browser downloads it first')
   await settings.getByLabel('Browser model').check()
+  await shows(settings).toContainText('The browser downloads it: 0%')
+  await ana.page.evaluate('continueDownload()')
   await shows(settings).toContainText('The browser downloads it: 42%')
+  await ana.page.evaluate('continueDownload()')
   await shows(settings).toContainText('The Prompt API; nothing leaves this device')
   await settings.getByRole('button', { name: 'Close settings' }).click()
   expect(await ana.ask(bicycle)).toBe('Noted 2.')
@@ -713,7 +718,11 @@ test('the browser’s own model is downloaded when it is chosen, and not before'
   })
   const bo = await newTab(await newContext(), [none])
   const dialog = await bo.openSettings()
-  await dialog.getByLabel('Browser model').check({ force: true })
+  await dialog.getByLabel('Browser model').check()
+  await shows(dialog).toContainText('The browser downloads it: 0%')
+  await bo.page.evaluate('continueDownload()')
+  await shows(dialog).toContainText('The browser downloads it: 42%')
+  await bo.page.evaluate('continueDownload()')
   await shows(dialog).toContainText('This browser has none')
   await shows(dialog.getByLabel('Automatic')).toBeChecked()
 })
@@ -817,6 +826,15 @@ test('on a phone, in the dark, and by keyboard alone', async () => {
   expect(await ana.barriers()).toEqual([])
   const width = await ana.page.evaluate('document.documentElement.scrollWidth')
   expect(width).toBe(390)
+  // The editor of the last question comes into sight as a whole.
+  await ana.page.locator('.question').last().getByRole('button', { name: 'Edit' }).click()
+  await shows(ana.page.getByRole('button', { name: 'Save and ask' })).toBeInViewport({ ratio: 1 })
+  const [save, composer] = await Promise.all([
+    ana.page.getByRole('button', { name: 'Save and ask' }).boundingBox(),
+    ana.page.locator('.composer').boundingBox(),
+  ])
+  expect((save?.y ?? 0) + (save?.height ?? 0)).toBeLessThanOrEqual(composer?.y ?? 0)
+  await ana.page.getByRole('button', { name: 'Cancel' }).click()
   const list = ana.page.getByRole('button', { name: 'Conversations', exact: true })
   await list.press('Enter')
   await shows(ana.conversations).toHaveCount(1)

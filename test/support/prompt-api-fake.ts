@@ -9,7 +9,7 @@ export interface PromptApiFake {
   readonly answer: string
   /** In characters, which are its tokens. Default 100,000. */
   readonly contextWindow?: number
-  /** Default `available`. What is `downloadable` comes in three steps, after a press only. */
+  /** Default `available`. What is `downloadable` comes after a press only, in steps that `continueDownload()` takes. */
   readonly availability?: 'unavailable' | 'downloadable' | 'downloading' | 'available'
   /** Milliseconds between two words of a stream. Default 0. */
   readonly delay?: number
@@ -76,7 +76,7 @@ export function promptApiFake({
         options.monitor?.(monitor)
         for (const loaded of [0, 0.42, 1]) {
           monitor.dispatchEvent(new ProgressEvent('downloadprogress', { loaded, total: 1 }))
-          await new Promise((resolve) => setTimeout(resolve, 400))
+          if (loaded < 1) await new Promise((resolve) => { globalThis.continueDownload = resolve })
         }
         availability = 'available'
       }

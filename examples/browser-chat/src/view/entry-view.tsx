@@ -1,6 +1,6 @@
 /** One question, answer or summary, with what can be done with it. */
 
-import { memo, useState } from 'react'
+import { memo, useEffect, useRef, useState } from 'react'
 import { type Entry, type EntryPart, entryText } from './entries.ts'
 import { Icon } from './icons.tsx'
 import { Highlighted, Markdown } from './words.tsx'
@@ -215,8 +215,13 @@ function EntryEditor({
   readonly onCancel: () => void
 }) {
   const [changed, setChanged] = useState(text)
+  const form = useRef<HTMLFormElement>(null)
+  // The focus alone brings the field into sight, not its buttons.
+  // Newer browsers give a promise, which is no way to clean up.
+  useEffect(() => void form.current?.scrollIntoView({ block: 'nearest' }), [])
   return (
     <form
+      ref={form}
       className="entry editor"
       onSubmit={(event) => {
         event.preventDefault()
