@@ -98,11 +98,16 @@ export function decodeGroup(stored: StoredGroup): readonly DirectoryEntry[] {
     length: number
   })[]
   let offset = 0
-  return rows.map(({ runs, length, ...row }) => {
+  const entries = rows.map(({ runs, length, ...row }) => {
     const signature = stored.signatures.subarray(offset, offset + length)
     offset += length
     return { ...row, runs: toRuns(runs), signature }
   })
+  // A signature that is cut short would say of words that they are not there.
+  if (stored.signatures.length !== offset) {
+    throw new TypeError('the signatures of a group do not fit its entries')
+  }
+  return entries
 }
 
 function toRuns(numbers: readonly number[]): BlockRun[] {

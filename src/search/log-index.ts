@@ -18,6 +18,7 @@ import {
   groupOf,
   type StoredGroup,
 } from './directory.ts'
+import { unlessDamaged } from './unless-damaged.ts'
 
 /** How a store gives its blocks. */
 export interface BlockSource {
@@ -58,7 +59,7 @@ export async function* directoryOf(
     const end = Math.min(last + 1, done + count)
     const numbers: SeqRange = backwards ? [last + 1 - end, last - done] : [done, end - 1]
     const groups = await readGroups(source, numbers)
-    const decoded = groups.map((stored) => tryDecode(() => decodeGroup(stored)))
+    const decoded = groups.map((stored) => unlessDamaged(() => decodeGroup(stored)))
     const isWhole = groups.length === end - done && !decoded.includes(null)
     if (!isWhole) source.damaged()
     const entries = decoded.flatMap((found) => found ?? [])
@@ -90,22 +91,13 @@ export async function readBlocks(
     const isSound = block !== null && typeof block.text === 'string' && block.text.length === units
     // Most blocks that are read in vain are known by their texts; taking them apart takes longer.
     if (isSound && isWhole && isWithoutTerms(block.text, filter)) return NOTHING
-    const content = isSound ? tryDecode(() => decodeBlock(block)) : null
+    const content = isSound ? unlessDamaged(() => decodeBlock(block)) : null
     if (content === null) source.damaged()
     return content
   })
 }
 
 const NOTHING: Block = { entries: [], text: '' }
-
-/** `null` when it is damaged: what it covers is looked at event by event, as if it were not sealed. */
-function tryDecode<T>(decode: () => T): T | null {
-  try {
-    return decode()
-  } catch {
-    return null
-  }
-}
 
 /**
  * The index over the events of `session` up to `through`. What no readable block covers is given as
@@ -151,8 +143,8 @@ export function createLogIndex(
           looked += batch.length
           found += portion.seqs.length
           const isLate = wanted === null || found === 0
-          const next = isLate ? 2 * looked : (GENEROSITY * (wanted - found) * looked) / found
-          size = Math.min(MOST_BLOCKS, Math.max(isLate ? FEW_BLOCKS : 1, Math.ceil(next)))
+          const enough = isLate ? 2 * looked : (GENEROSITY * (wanted - found) * looked) / found
+          size = Math.min(MOST_BLOCKS, Math.max(isLate ? FEW_BLOCKS : 1, Math.ceil(enough)))
           yield portion
         }
         if (backwards ? next < lowest : next > highest) return

@@ -19,6 +19,7 @@ import {
   type StoredGroup,
 } from './directory.ts'
 import { signatureOf } from './signature.ts'
+import { unlessDamaged } from './unless-damaged.ts'
 
 /** What is taken out. */
 export interface Removal {
@@ -53,39 +54,44 @@ export function removalOfText(session: number, seq: number, body: string): Remov
 /** A group and some of its blocks, as they are to be written. */
 export interface ChangedGroup {
   readonly group: StoredGroup
-  /** `null`: nothing is left of it. An empty group stays: a missing one is damage. */
+  /**
+   * `null`: nothing is left of it. An empty group stays: a missing one is damage. No block at all: the
+   * removal does not concern the group.
+   */
   readonly blocks: ReadonlyMap<number, StoredBlock | null>
 }
 
-/** The blocks of a group that a removal has to read. @throws when the group is damaged. */
-export function blocksToChange(group: StoredGroup, { extent }: Removal): readonly number[] {
-  return decodeGroup(group)
-    .filter((entry) => extent(entry) === 'part')
-    .map(({ block }) => block)
+/** The blocks of a group that a removal has to read; `null` when the group is damaged. */
+export function blocksToChange(group: StoredGroup, { extent }: Removal): readonly number[] | null {
+  return unlessDamaged(() =>
+    decodeGroup(group)
+      .filter((entry) => extent(entry) === 'part')
+      .map(({ block }) => block),
+  )
 }
 
 /**
- * What a removal makes of a group; `null` when it does not concern it.
+ * What a removal makes of a group; `null` when the group or a block is damaged or missing.
  *
  * @param read what `blocksToChange` named.
- * @throws when the group or a block is damaged or missing.
  */
 export function changeGroup(
   group: StoredGroup,
   { extent, change }: Removal,
   read: ReadonlyMap<number, StoredBlock>,
 ): ChangedGroup | null {
-  const entries = decodeGroup(group)
-  const blocks = new Map<number, StoredBlock | null>()
-  const changed = entries.flatMap((entry) => {
-    const concerned = extent(entry)
-    if (concerned === 'none') return [entry]
-    const content = concerned === 'all' ? null : changeStored(read.get(entry.block), change)
-    const isGone = content === null || content.entries.length === 0
-    blocks.set(entry.block, isGone ? null : encodeBlock(content))
-    return isGone ? [] : [entryOf(entry.block, content, signContent(content))]
+  return unlessDamaged(() => {
+    const blocks = new Map<number, StoredBlock | null>()
+    const changed = decodeGroup(group).flatMap((entry) => {
+      const concerned = extent(entry)
+      if (concerned === 'none') return [entry]
+      const content = concerned === 'all' ? null : changeStored(read.get(entry.block), change)
+      const isGone = content === null || content.entries.length === 0
+      blocks.set(entry.block, isGone ? null : encodeBlock(content))
+      return isGone ? [] : [entryOf(entry.block, content, signContent(content))]
+    })
+    return { group: encodeGroup(changed), blocks }
   })
-  return blocks.size === 0 ? null : { group: encodeGroup(changed), blocks }
 }
 
 function changeStored(stored: StoredBlock | undefined, change: Removal['change']): Block {

@@ -17,6 +17,7 @@ import {
   isFirstOfGroup,
   type StoredGroup,
 } from './directory.ts'
+import { unlessDamaged } from './unless-damaged.ts'
 
 /** The unsealed end of a session's log. */
 export interface Tail {
@@ -145,20 +146,19 @@ export function tailsAfter(tails: readonly Tail[], { firsts }: SealedBlock): rea
 }
 
 /**
- * The group with entries more, of blocks that ascend; entries of the same blocks are replaced.
+ * The group with entries more, of blocks that ascend; entries of the same blocks are replaced. `null`
+ * when it is damaged, or missing although it must be there.
  *
  * @param group `null`: there is none.
- * @throws when it is damaged, or missing although it must be there.
  */
 export function withEntries(
   group: StoredGroup | null,
   entries: readonly DirectoryEntry[],
-): StoredGroup {
+): StoredGroup | null {
   const [first] = entries
-  if (group === null && first !== undefined && !isFirstOfGroup(first.block)) {
-    throw new TypeError('a group is missing')
-  }
+  if (group === null && first !== undefined && !isFirstOfGroup(first.block)) return null
+  const before = group === null ? [] : unlessDamaged(() => decodeGroup(group))
+  if (before === null) return null
   const replaced = new Set(entries.map(({ block }) => block))
-  const before = group === null ? [] : decodeGroup(group)
   return encodeGroup([...before.filter(({ block }) => !replaced.has(block)), ...entries])
 }

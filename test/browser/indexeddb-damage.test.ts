@@ -2,12 +2,14 @@
 // erased and deleted.
 
 import { type IDBPDatabase, openDB } from 'idb'
-import type { DamageReport } from 'turnlog'
+import type { DamageReport, SessionService } from 'turnlog'
 import { createIndexedDBSessionService } from 'turnlog/indexeddb'
+import { createSessionService } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 import { dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
-import { replace } from './request-counter.ts'
+import { countRequests, replace } from './request-counter.ts'
+import { openRepository, SMALL_BLOCKS, untilSealed } from './sealing.ts'
 
 const LONG = 'long '.repeat(20_000)
 
@@ -42,6 +44,35 @@ const changeEvent =
     for (const field of Object.keys(event)) if (event[field] === undefined) delete event[field]
     await database.put('events', event)
   }
+
+/**
+ * From now on every request for values of an object store fails, as it does when the browser has lost
+ * the file that it keeps a large value in; the result undoes it.
+ */
+function loseValues(store: string): () => void {
+  const restores = (['get', 'getAll', 'openCursor'] as const).map((method) =>
+    replace(
+      IDBObjectStore.prototype,
+      method,
+      (original) =>
+        function (this: IDBObjectStore, ...args: unknown[]) {
+          const request = original.apply(this, args) as IDBRequest
+          if (this.name !== store) return request
+          const { transaction } = this
+          const fail = (event: Event) => {
+            event.stopImmediatePropagation()
+            const failure = new Event('error', { bubbles: true, cancelable: true })
+            if (request.dispatchEvent(failure)) transaction.abort()
+          }
+          request.addEventListener('success', fail, { capture: true })
+          return request
+        },
+    ),
+  )
+  return () => {
+    for (const restore of restores) restore()
+  }
+}
 
 describe('an event', () => {
   /** What breaks it, and a word that the reason names. */
@@ -125,21 +156,7 @@ describe('a long body', () => {
 
   test('that the browser cannot read any more', async () => {
     const { service, damage } = await openDamaged(async () => undefined)
-    // A request that fails: a key range where add() wants a value that has none.
-    const restore = replace(
-      IDBObjectStore.prototype,
-      'get',
-      (original) =>
-        function (this: IDBObjectStore, ...args: unknown[]) {
-          const request = original.apply(this, args) as IDBRequest
-          if (this.name !== 'bodies') return request
-          const failing = new EventTarget()
-          request.addEventListener('success', () => {
-            failing.dispatchEvent(new Event('error', { bubbles: true, cancelable: true }))
-          })
-          return failing
-        },
-    )
+    const restore = loseValues('bodies')
     const events = await service.getEvents('a')
     restore()
     expect(events.map(({ id }) => id)).toEqual(['e1', 'e2', 'e4', 'e5'])
@@ -198,6 +215,185 @@ describe('what an append changes of a session', () => {
     await service.close()
   })
 })
+
+describe('a head that is lost, and the search', () => {
+  const open = (databaseName: string) =>
+    createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
+      defaultUserId: 'me',
+      timeToLive: null,
+    })
+  const say = (content: string) => ({ message: { role: 'user' as const, content } })
+
+  /** Events of `a` and `b`, with a head of `a` that `breakHead` has damaged. */
+  async function openWithout(
+    breakHead: (database: IDBPDatabase) => Promise<unknown>,
+    counts: { readonly a: number; readonly b: number },
+  ) {
+    const databaseName = freshDatabaseName()
+    const service = open(databaseName)
+    for (const [id, count] of Object.entries(counts)) {
+      await service.create({ id })
+      await service.appendEvents(
+        id,
+        Array.from({ length: count }, (_, index) => say(`${id} ${index}`)),
+      )
+    }
+    await untilSealed(databaseName, SMALL_BLOCKS.limits)
+    const database = await openDB(databaseName)
+    await breakHead(database)
+    return { databaseName, service, database }
+  }
+  const lose = (database: IDBPDatabase) => database.delete('heads', 1)
+  const recalled = async (service: SessionService, keyword: string) =>
+    (await service.recallEvents({ keyword }, { userId: 'me' })).map(({ seq }) => seq)
+
+  test.for([
+    ['missing', lose],
+    [
+      'without its number of events',
+      async (database: IDBPDatabase) =>
+        database.put('heads', { ...(await database.get('heads', 1)), lastSeq: undefined }),
+    ],
+    [
+      'without the place that the sealing reached',
+      async (database: IDBPDatabase) =>
+        database.put('heads', { ...(await database.get('heads', 1)), sealedSeq: 'far' }),
+    ],
+  ] as const)(
+    '%s: its unsealed events are recalled, and sealed with others',
+    async ([, breakHead]) => {
+      const { service, database, databaseName } = await openWithout(breakHead, { a: 3, b: 0 })
+      expect(await recalled(service, 'a ')).toEqual([1, 2, 3])
+      await service.appendEvents('b', [say('b 0')])
+      await untilSealed(databaseName, SMALL_BLOCKS.limits)
+      expect(await database.count('blocks')).toBe(1)
+      expect(await database.get('heads', 1)).toMatchObject({ lastSeq: 3, sealedSeq: 3 })
+      expect(await recalled(service, 'a ')).toEqual([1, 2, 3])
+      database.close()
+      await service.close()
+    },
+  )
+
+  test('and all blocks with it: what is appended afterwards is recalled, too', async () => {
+    const { service, database, databaseName } = await openWithout(lose, { a: 4, b: 4 })
+    await database.delete('groups', 0)
+    // Comes by the damage, so that all is sealed anew.
+    expect(await service.getEvents('b', { keyword: 'b 1' })).toHaveLength(1)
+    await expect.poll(() => database.get('heads', 1)).toMatchObject({ sealedSeq: 4 })
+    await service.appendEvents('a', [say('a 4')])
+    await untilSealed(databaseName, SMALL_BLOCKS.limits)
+    expect(await recalled(service, 'a ')).toEqual([1, 2, 3, 4, 5])
+    database.close()
+    await service.close()
+  })
+
+  test('and the last event was damaged when it was sealed: what follows is recalled', async () => {
+    const databaseName = freshDatabaseName()
+    const service = open(databaseName)
+    await service.create({ id: 'a' })
+    await service.appendEvents('a', [say('a 0'), say('a 1'), say('a 2')])
+    const database = await openDB(databaseName)
+    await changeEvent({ body: 7 }, [1, 3])(database)
+    await service.close()
+    const other = open(databaseName)
+    await other.create({ id: 'b' })
+    await other.appendEvents('b', [say('b 0')])
+    expect(await recalled(other, 'b ')).toEqual([1]) // Comes by the tails, so that they are sealed.
+    await expect.poll(() => database.count('tails')).toBe(0)
+    await lose(database)
+    await other.appendEvents('a', [say('a 3')])
+    expect(await recalled(other, 'a ')).toEqual([1, 2, 4])
+    database.close()
+    await other.close()
+  })
+
+  test('and the last events with it: their numbers are not given again', async () => {
+    const { service, database, databaseName } = await openWithout(lose, { a: 4, b: 0 })
+    await database.delete('events', [1, 3])
+    await database.delete('events', [1, 4])
+    expect(await service.appendEvents('a', [say('a new')])).toMatchObject([{ seq: 5 }])
+    await untilSealed(databaseName, SMALL_BLOCKS.limits)
+    expect((await service.getEvents('a', { keyword: 'new' })).map(({ seq }) => seq)).toEqual([5])
+    expect(await recalled(service, 'new')).toEqual([5])
+    database.close()
+    await service.close()
+  })
+})
+
+describe('blocks that the browser cannot read any more', () => {
+  test.for(['blocks', 'groups'])('%s: every search has its answer, and texts go', async (store) => {
+    const databaseName = freshDatabaseName()
+    const service = createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
+      defaultUserId: 'me',
+    })
+    await service.create({ id: 'a' })
+    await service.appendEvents(
+      'a',
+      ['zero', 'one', 'two', 'three'].map((content, index) => ({
+        id: `e${index}`,
+        message: { role: 'user', content },
+      })),
+    )
+    await untilSealed(databaseName, SMALL_BLOCKS.limits)
+    const restore = loseValues(store)
+    const found = await service.getEvents('a', { keyword: 'one' })
+    const recalled = await service.recallEvents({ keyword: 'one' }, { userId: 'me' })
+    restore()
+    expect(found.map(({ id }) => id)).toEqual(['e1'])
+    expect(recalled.map(({ id }) => id)).toEqual(['e1'])
+
+    await untilSealed(databaseName, SMALL_BLOCKS.limits)
+    const restoreAgain = loseValues(store)
+    await service.eraseEvent('a', 'e1')
+    await service.delete('a')
+    restoreAgain()
+    const dump = await dumpDatabase(databaseName)
+    expect(dump).not.toContain('zero')
+    expect(dump).not.toContain('one')
+    await service.close()
+  })
+})
+
+test.for(['blocks', 'groups', 'bodies'])(
+  'a read of %s that is rolled back is no damage',
+  async (store) => {
+    const databaseName = freshDatabaseName()
+    const damage: DamageReport[] = []
+    const service = createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
+      defaultUserId: 'me',
+      onDamage: (report) => damage.push(report),
+    })
+    await service.create({ id: 'a' })
+    await service.appendEvents(
+      'a',
+      ['zero', 'one', 'two', LONG].map((content) => ({ message: { role: 'user', content } })),
+    )
+    await untilSealed(databaseName, SMALL_BLOCKS.limits)
+    const { counts } = await countRequests(async () => {
+      const restores = (['get', 'getAll'] as const).map((method) =>
+        replace(
+          IDBObjectStore.prototype,
+          method,
+          (original) =>
+            function (this: IDBObjectStore, ...args: unknown[]) {
+              const { transaction } = this
+              // As a browser does: not before the task that makes requests has ended.
+              if (this.name === store) queueMicrotask(() => transaction.abort())
+              return original.apply(this, args)
+            },
+        ),
+      )
+      const failed = { code: 'STORAGE_FAILED' }
+      await expect(service.getEvents('a', { keyword: 'long' })).rejects.toMatchObject(failed)
+      for (const restore of restores) restore()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    })
+    expect(counts.written).toBe(0) // Nothing was sealed anew.
+    expect(damage).toEqual([])
+    expect(await service.getEvents('a', { keyword: 'long' })).toHaveLength(1)
+    await service.close()
+  },
+)
 
 test('a damaged session is deleted as a whole', async () => {
   const { service, databaseName } = await openDamaged(async (database) => {

@@ -190,6 +190,33 @@ test('a large event is sealed without being read, and is found', async () => {
   await service.close()
 })
 
+test('a block whose text begins with a byte order mark is no damage', async () => {
+  const databaseName = freshDatabaseName()
+  const service = createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
+    defaultUserId: 'me',
+  })
+  await service.create({ id: 'a' })
+  await service.appendEvents(
+    'a',
+    ['\ufeffΔx plain', 'two', 'three', 'four'].map((content) => ({
+      message: { role: 'user', content },
+    })),
+  )
+  await untilSealed(databaseName, SMALL_BLOCKS.limits)
+  const database = await openDB(databaseName)
+  const block = await database.get('blocks', 1)
+  expect(block.text).toBeInstanceOf(Uint8Array)
+  expect(fromBlockRecord(block).text).toBe('\ufeffδx plaintwothreefour')
+  const { counts } = await countRequests(async () => {
+    expect(await service.getEvents('a', { keyword: '\ufeffδ' })).toHaveLength(1)
+    expect(await service.getEvents('a', { keyword: 'four' })).toHaveLength(1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  })
+  expect(counts.written).toBe(0) // Nothing was sealed anew.
+  database.close()
+  await service.close()
+})
+
 test('an instance that only reads what is short and known leaves no transaction behind', async () => {
   const databaseName = freshDatabaseName()
   const writer = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
@@ -252,9 +279,17 @@ test('a database of schema version 1 answers at once, and is sealed bit by bit',
       ...(isLate ? { timestamp: -5000, latestTimestamp: 0, lateTimestamp: -5000 } : {}),
     })
   }
+  // Another session, whose head is lost.
+  await database.put('sessions', { ...stored, number: 2, id: 'b' })
+  await database.put('events', { ...(await database.get('events', [1, 5])), session: 2, seq: 1 })
   database.close()
 
   const service = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
+  const recalled = await service.recallEvents({ keyword: 'message 5 ' }, { userId: 'me' })
+  expect(recalled.map(({ sessionId, seq }) => [sessionId, seq])).toEqual([
+    ['a', 5],
+    ['b', 1],
+  ])
   const filter = EventFilter.of({ keyword: '77', lastN: 7 })
   const expected = filter.apply(await service.getEvents('a')).map(({ seq }) => seq)
   expect(expected).toHaveLength(7)

@@ -93,8 +93,8 @@ export function sealBlock(
     )
     const { number } = row as { number: number }
     const group = readGroup(database, groupOf(number))
-    const changed = orDamaged(() => withEntries(group, [entryOf(number)]))
-    if (changed === 'damaged') {
+    const changed = withEntries(group, [entryOf(number)])
+    if (changed === null) {
       unsealAll(database)
       return { blocks: 0, left: Number.POSITIVE_INFINITY }
     }
@@ -134,11 +134,11 @@ export function removeFromBlocks(database: SqlDatabase, removal: Removal): void 
   for (const number of numbers) {
     const group = readGroup(database, number) as StoredGroup
     const change = planChange(database, group, removal)
-    if (change === 'damaged') {
+    if (change === null) {
       unsealAll(database)
       return
     }
-    if (change === null) continue
+    if (change.blocks.size === 0) continue
     for (const [block, stored] of change.blocks) writeBlock(database, block, stored)
     writeGroup(database, number, change.group)
   }
@@ -148,15 +148,15 @@ function planChange(
   database: SqlDatabase,
   group: StoredGroup,
   removal: Removal,
-): ChangedGroup | null | 'damaged' {
+): ChangedGroup | null {
   const read = new Map<number, StoredBlock>()
-  const numbers = orDamaged(() => blocksToChange(group, removal))
-  if (numbers === 'damaged') return numbers
+  const numbers = blocksToChange(group, removal)
+  if (numbers === null) return null
   for (const number of numbers) {
     const block = readBlock(database, number)
     if (block !== null) read.set(number, block)
   }
-  return orDamaged(() => changeGroup(group, removal, read))
+  return changeGroup(group, removal, read)
 }
 
 /** Drops every block. What they held is one long tail of each session again. */
@@ -175,14 +175,6 @@ export function unsealAll(database: SqlDatabase): void {
     'INSERT OR IGNORE INTO turnlog_tails SELECT number FROM turnlog_sessions WHERE last_seq > 0',
   )
   run(database, 'UPDATE turnlog_sessions SET sealed_seq = 0 WHERE sealed_seq > 0')
-}
-
-function orDamaged<T>(decode: () => T): T | 'damaged' {
-  try {
-    return decode()
-  } catch {
-    return 'damaged'
-  }
 }
 
 function writeBlock(database: SqlDatabase, number: number, stored: StoredBlock | null): void {

@@ -4,7 +4,13 @@ import { unwrap } from 'idb'
 import type { EventRecord } from '../../core/session-repository.ts'
 import type { StoredBody, StoredEvent } from './schema.ts'
 import { hasLongBody, salvageEvent, toStoredEvent } from './stored-records.ts'
-import { type add, put, type ReadTransaction, type WriteTransaction } from './transactions.ts'
+import {
+  type add,
+  put,
+  type ReadTransaction,
+  readLarge,
+  type WriteTransaction,
+} from './transactions.ts'
 
 /** Writes events with `add` or, over those that are there, with `put`. */
 export function writeEvents(
@@ -55,14 +61,5 @@ export async function readLongBody(
   if (!hasLongBody(stored)) return undefined
   const bodies = unwrap(transaction.objectStore('bodies'))
   const request: IDBRequest<StoredBody | undefined> = bodies.get([stored.session, stored.seq])
-  return new Promise((resolve) => {
-    request.addEventListener('success', () => resolve(request.result?.body))
-    request.addEventListener('error', (event) => {
-      // Browsers keep large values in files of their own. When one is lost, that is the damage of one
-      // event: without this the whole transaction would be rolled back.
-      event.preventDefault()
-      event.stopPropagation()
-      resolve(undefined)
-    })
-  })
+  return (await readLarge(request))?.body
 }

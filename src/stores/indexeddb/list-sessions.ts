@@ -2,9 +2,9 @@
 
 import { isExpired } from '../../core/session-record.ts'
 import type { ListRequest, SessionRecord } from '../../core/session-repository.ts'
+import { rebuildHead } from './heads.ts'
 import { rowsOf } from './key-ranges.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
-import { rebuildHead } from './session-directory.ts'
 import { fromStoredSession, isIntactHead } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
 

@@ -8,7 +8,7 @@ import { createLogIndex } from '../../search/log-index.ts'
 import { recallBlocks } from '../../search/recall-blocks.ts'
 import { removalOfSessions, removalOfText } from '../../search/removal.ts'
 import { countTails, SEARCH_SETTINGS, type SearchSettings } from '../../search/sealing.ts'
-import { createBlockSource, readTails, removeFromBlocks, sealedSeqOf } from './block-rows.ts'
+import { createBlockSource, removeFromBlocks } from './block-rows.ts'
 import { createChangeChannel } from './change-channel.ts'
 import { createCommitter } from './commits.ts'
 import { type ConnectionOptions, createConnection } from './connection.ts'
@@ -19,7 +19,14 @@ import { createLogSource } from './log-source.ts'
 import type { StoredSession } from './schema.ts'
 import { createSealer } from './sealer.ts'
 import { createSessionDirectory, type FoundSession } from './session-directory.ts'
-import { hasLongBody, isIntactHead, salvageEvent, toStoredSession } from './stored-records.ts'
+import {
+  hasLongBody,
+  isIntactHead,
+  salvageEvent,
+  sealedSeqOf,
+  toStoredSession,
+} from './stored-records.ts'
+import { readTails } from './tails.ts'
 import {
   add,
   createTransactions,
@@ -72,10 +79,10 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
   return {
     async createSession(input, { now }) {
-      const { created, session, found } = await transactions.write(async (transaction) => {
+      const { created, found } = await transactions.write(async (transaction) => {
         const existing = await directory.find(transaction, input.id)
         if (existing !== null && !isExpired(existing.record, now)) {
-          return { created: false, session: existing.record, found: existing }
+          return { created: false, found: existing }
         }
         if (existing !== null) await removeRows(transaction, [existing.stored.number])
         // Indexes over the number need it in the record: browsers draw it after they have made the keys.
@@ -84,11 +91,11 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
         const { stored, head } = toStoredSession(record, 0)
         put(transaction, 'sessions', [stored])
         add(transaction, 'heads', [head])
-        return { created: true, session: record, found: { stored, record, sealedSeq: 0 } }
+        return { created: true, found: { stored, record, sealedSeq: 0 } }
       })
       directory.remember(found)
-      if (created) channel.notify([session.id])
-      return { session, created }
+      if (created) channel.notify([input.id])
+      return { session: found.record, created }
     },
 
     async findSession(sessionId, { now }) {

@@ -189,7 +189,7 @@ async function createSearchStores(
   database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
   database.createObjectStore('groups', { keyPath: 'number' })
   const records = unwrap(tails)
-  for (const session of await transaction.objectStore('heads').getAllKeys()) {
+  for (const session of await transaction.objectStore('sessions').getAllKeys()) {
     records.put({ session }) // done when the upgrade is
   }
 }

@@ -2,9 +2,10 @@
 
 import type { SearchSettings } from '../../search/sealing.ts'
 import { SealingDemand } from '../../search/sealing-demand.ts'
-import { sealBlocks, unsealAll } from './block-rows.ts'
+import { unsealAll } from './block-rows.ts'
 import type { Committed } from './commits.ts'
 import { createRecentEvents } from './recent-events.ts'
+import { sealBlocks } from './seal-blocks.ts'
 import type { Transactions } from './transactions.ts'
 
 export interface Sealer {

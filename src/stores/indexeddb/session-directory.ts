@@ -1,10 +1,9 @@
 /** Finds sessions by id, and remembers what was found, so that an append need not look first. */
 
 import type { SessionRecord } from '../../core/session-repository.ts'
-import { findSealedSeq, sealedSeqOf } from './block-rows.ts'
-import { rowsOf } from './key-ranges.ts'
+import { rebuildHead } from './heads.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
-import { fromStoredSession, isIntactHead } from './stored-records.ts'
+import { fromStoredSession, isIntactHead, sealedSeqOf } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
 
 export interface FoundSession {
@@ -76,31 +75,4 @@ export function createSessionDirectory(): SessionDirectory {
 
 function toFound(stored: StoredSession, head: StoredHead): FoundSession {
   return { stored, record: fromStoredSession(stored, head), sealedSeq: sealedSeqOf(head) }
-}
-
-/** The head of a session whose own is missing or damaged. Its version may be too high, never too low. */
-export async function rebuildHead(
-  transaction: ReadTransaction,
-  { number, stamp, userId, createdAt }: StoredSession,
-): Promise<StoredHead> {
-  const boundaries = transaction.objectStore('boundaries')
-  const [event, newest, count, sealedSeq] = await Promise.all([
-    transaction.objectStore('events').openCursor(rowsOf(number), 'prev'),
-    boundaries.openCursor(rowsOf(number), 'prev'),
-    boundaries.count(rowsOf(number)),
-    findSealedSeq(transaction, number),
-  ])
-  const lastSeq = event?.value.seq ?? 0
-  const lastEventAt = event?.value.timestamp ?? null
-  return {
-    number,
-    stamp,
-    lastSeq,
-    version: lastSeq + count,
-    lastEventAt,
-    latestTimestamp: event?.value.latestTimestamp ?? lastEventAt,
-    boundary: newest?.value.boundary ?? null,
-    sealedSeq,
-    recency: [userId, -(lastEventAt ?? createdAt), -number],
-  }
 }

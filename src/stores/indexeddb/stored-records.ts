@@ -71,12 +71,18 @@ export function fromStoredSession(stored: StoredSession, head: StoredHead): Sess
   }
 }
 
+/** Events up to this `seq` are in blocks. */
+export function sealedSeqOf(head: Pick<StoredHead, 'sealedSeq'>): number {
+  return head.sealedSeq ?? 0
+}
+
 /** Whether a head can be used: it is one record, and without it a session would be lost. */
 export function isIntactHead(head: StoredHead | undefined): head is StoredHead {
   return (
     head !== undefined &&
     Number.isSafeInteger(head.lastSeq) &&
     Number.isSafeInteger(head.version) &&
+    Number.isSafeInteger(sealedSeqOf(head)) &&
     (head.boundary === null ||
       (Array.isArray(head.boundary?.kept) &&
         Array.isArray(head.boundary.summaries) &&
@@ -115,8 +121,11 @@ export function toBlockRecord({ entries, text }: StoredBlock): Omit<StoredBlockR
   return { entries, text: bytes.length < 2 * text.length ? bytes : text }
 }
 
+/** A text may begin with a byte order mark, which is a character like any other here. */
+const UTF_8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
 export function fromBlockRecord({ entries, text }: StoredBlockRecord): StoredBlock {
-  return { entries, text: typeof text === 'string' ? text : new TextDecoder().decode(text) }
+  return { entries, text: typeof text === 'string' ? text : UTF_8.decode(text) }
 }
 
 /** Whether the body is in `bodies`. */

@@ -4,7 +4,7 @@ import { type IDBPTransaction, unwrap } from 'idb'
 import { isSessionError } from '../../core/errors.ts'
 import type { Connection } from './connection.ts'
 import type { Database, TurnlogSchema } from './schema.ts'
-import { toStorageError } from './storage-error.ts'
+import { nameOf, toStorageError } from './storage-error.ts'
 import { abort, endOf } from './transaction-end.ts'
 
 /** All stores in every transaction: measured, a wider scope costs nothing. */
@@ -84,6 +84,24 @@ async function attemptWork<X extends ReadTransaction, T>(
     abort(transaction)
     throw isSessionError(error) ? error : cause
   }
+}
+
+/**
+ * What a request gives; `undefined` when the browser cannot read it. Browsers keep large values in files
+ * of their own. When one is lost, that is the damage of one record: without this the whole transaction
+ * would be rolled back.
+ */
+export function readLarge<T>(request: IDBRequest<T>): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    request.addEventListener('success', () => resolve(request.result))
+    request.addEventListener('error', (event) => {
+      // The transaction is being rolled back: that says nothing about the value.
+      if (nameOf(request.error) === 'AbortError') return reject(request.error)
+      event.preventDefault()
+      event.stopPropagation()
+      resolve(undefined)
+    })
+  })
 }
 
 /** Writes records. Nobody waits for each of them: a write is done when its transaction has committed. */

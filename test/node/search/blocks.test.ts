@@ -7,7 +7,7 @@ import { encodeBody } from '../../../src/core/event-input.ts'
 import { type LogSource, readLog } from '../../../src/core/read-log.ts'
 import type { EventRecord, SessionRecord } from '../../../src/core/session-repository.ts'
 import type { StoredBlock } from '../../../src/search/block.ts'
-import { groupOf, type StoredGroup } from '../../../src/search/directory.ts'
+import { decodeGroup, groupOf, type StoredGroup } from '../../../src/search/directory.ts'
 import { type BlockSource, createLogIndex } from '../../../src/search/log-index.ts'
 import { recallBlocks } from '../../../src/search/recall-blocks.ts'
 import { Sealing, withEntries } from '../../../src/search/sealing.ts'
@@ -77,26 +77,33 @@ function seal(records: ReadonlyMap<number, readonly EventRecord[]>, through: num
     if (!sealed?.block) return { blocks, groups }
     blocks.set(block, sealed.block.stored)
     const group = groupOf(block)
-    groups.set(group, withEntries(groups.get(group) ?? null, [sealed.block.entryOf(block)]))
+    const entries = [sealed.block.entryOf(block)]
+    groups.set(group, withEntries(groups.get(group) ?? null, entries) as StoredGroup)
     for (const [session, first] of sealed.firsts) firsts.set(session, first)
   }
 }
 
-type DamageKind = 'none' | 'block' | 'text' | 'group' | 'groupText'
+const DAMAGES = ['none', 'block', 'text', 'group', 'groupText', 'signatures'] as const
 
 /** The blocks as a store gives them, some of them missing or damaged. */
 function damagedSource(
   { blocks, groups }: ReturnType<typeof seal>,
   damaged: readonly number[],
-  kind: DamageKind,
+  kind: (typeof DAMAGES)[number],
 ): BlockSource {
+  const groupCount = groups.size
   for (const number of damaged) {
     const block = blocks.get(number)
-    const group = groups.get(number)
+    const place = number % groupCount
+    const group = groups.get(place)
     if (kind === 'block') blocks.delete(number)
     if (kind === 'text' && block !== undefined) blocks.set(number, { ...block, text: 'x' })
-    if (kind === 'group') groups.delete(number)
-    if (kind === 'groupText' && group !== undefined) groups.set(number, { ...group, entries: '[' })
+    if (kind === 'group') groups.delete(place)
+    if (group === undefined) continue
+    if (kind === 'groupText') groups.set(place, { ...group, entries: '[' })
+    if (kind === 'signatures') {
+      groups.set(place, { ...group, signatures: group.signatures.slice(0, -60) })
+    }
   }
   return {
     async readGroups([first, last]) {
@@ -142,7 +149,7 @@ test('answers equal EventFilter.apply, whatever is damaged', async () => {
       portions,
       fc.nat(60),
       fc.array(fc.nat(20), { maxLength: 2 }),
-      fc.constantFrom<DamageKind>('none', 'block', 'text', 'group', 'groupText'),
+      fc.constantFrom(...DAMAGES),
       async (first, second, filter, portion, through, damaged, kind) => {
         const logs = new Map([first, second].map((log, index) => [index + 1, recordsOf(log)]))
         const source = damagedSource(seal(logs, through), damaged, kind)
@@ -173,7 +180,7 @@ test('a recall over sessions does so too, and passes over the sessions of others
       fc.nat(30),
       fc.record({ offset: fc.nat(6), limit: fc.integer({ min: 1, max: 6 }) }),
       fc.array(fc.nat(20), { maxLength: 2 }),
-      fc.constantFrom<DamageKind>('none', 'block', 'text', 'group', 'groupText'),
+      fc.constantFrom(...DAMAGES),
       async (generated, filter, through, page, damaged, kind) => {
         const logs = new Map(generated.map((log, index) => [index + 1, recordsOf(log)]))
         const source = damagedSource(seal(logs, through), damaged, kind)
@@ -212,6 +219,18 @@ test('a recall over sessions does so too, and passes over the sessions of others
     ),
     { numRuns: Number(process.env['TURNLOG_RUNS'] ?? 600) },
   )
+})
+
+test('signatures that are cut short are damage, and do not hide words', () => {
+  const log = recordsOf([
+    { text: 'hidden', role: 'user', branch: null, synthetic: false, timestamp: 0 },
+  ])
+  const group = seal(new Map([[1, log]]), 1).groups.get(0) as StoredGroup
+  expect(decodeGroup(group)).toHaveLength(1)
+  for (const end of [0, 1, 60, group.signatures.length - 1]) {
+    const signatures = group.signatures.slice(0, end)
+    expect(() => decodeGroup({ ...group, signatures }), `${end}`).toThrow('signatures')
+  }
 })
 
 test('a term is found wherever it stands, of any length and script', async () => {
