@@ -42,6 +42,7 @@ function offline(): Plugin {
         type: 'asset',
         fileName: 'service-worker.js',
         source: worker
+          .replaceAll(/^ *\/\/.*\n/gm, '')
           .replace('__VERSION__', hash.digest('hex').slice(0, 16))
           .replace("['__FILES__']", JSON.stringify(paths)),
       })
@@ -49,12 +50,24 @@ function offline(): Plugin {
   }
 }
 
+/** The one import that comes later has nothing to load before it: the code that would is left out. */
+function withoutPreloads(): Plugin {
+  return {
+    name: 'turnlog-chat-without-preloads',
+    enforce: 'pre',
+    load: (id) =>
+      id.includes('vite/preload-helper')
+        ? 'export const __vitePreload = (load) => load()'
+        : undefined,
+  }
+}
+
 export default defineConfig({
-  plugins: [offline()],
+  plugins: [withoutPreloads(), offline()],
   build: {
     target: 'es2023',
-    // What understands that target preloads modules by itself.
-    modulePreload: { polyfill: false },
+    // Chromium warns of preloads that a service worker answers.
+    modulePreload: false,
     rolldownOptions: {
       output: {
         codeSplitting: {
