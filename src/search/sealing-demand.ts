@@ -14,12 +14,15 @@ export class SealingDemand {
   readonly #limits: BlockLimits
   #events = 0
   #units = 0
+  /** So many units of bodies may fill a block. */
+  #enoughUnits: number
   #isPaused = false
   #seenEvents = 0
   #seenUnits = 0
 
   constructor(limits: BlockLimits) {
     this.#limits = limits
+    this.#enoughUnits = limits.units
   }
 
   /** Events were appended. */
@@ -44,7 +47,7 @@ export class SealingDemand {
 
   /** Whether the texts alone may fill a block. */
   get isLong(): boolean {
-    return this.#units >= this.#limits.units
+    return this.#units >= this.#enoughUnits
   }
 
   /** How long the bodies were that were appended, on average; `null`: none were. */
@@ -55,8 +58,10 @@ export class SealingDemand {
   /** Blocks were looked for. */
   looked({ blocks, left }: Look): void {
     this.#events = left
-    // Bodies are longer than their texts: when no block was full after all, that is known as well.
     this.#units = blocks > 0 ? Math.max(0, this.#units - blocks * this.#limits.units) : 0
+    // Bodies are longer than their texts. After a look in vain, at all of them, it takes twice as much for
+    // the next: what tools answer may hold no text at all, and would be read again with every append.
+    this.#enoughUnits = blocks === 0 && left > 0 ? 2 * this.#enoughUnits : this.#limits.units
   }
 
   /** Sealing failed: it is tried again after the next append. */

@@ -14,10 +14,11 @@ import type {
 
 /**
  * A longer body, in UTF-16 units, is kept in `bodies`. So a few hundred events can be read at once
- * without knowing how large they are, and an unreadable value of the browser's (which keeps large ones
- * in files of their own) costs one body and not the request for its neighbours.
+ * without knowing how large they are, and an unreadable value of the browser's costs one body and not the
+ * request for its neighbours: Chromium keeps values from 64 KiB on in files of their own, and a unit may
+ * take two bytes.
  */
-export const LONG_BODY = 32 << 10
+export const LONG_BODY = 24 << 10
 
 /** The session's two records. Gives it a new stamp unless told that its record stays as it is. */
 export function toStoredSession(

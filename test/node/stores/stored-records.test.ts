@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { LONG_BODY, toStoredEvent } from '../../../src/stores/indexeddb/stored-records.ts'
+
+test('the largest event that keeps its body is no large value of the browser', () => {
+  const event = {
+    id: '中'.repeat(512),
+    seq: Number.MAX_SAFE_INTEGER,
+    timestamp: 8.64e15,
+    latestTimestamp: 8.64e15 - 1,
+    role: 'assistant' as const,
+    branch: '中'.repeat(4096),
+    synthetic: true,
+    body: '中'.repeat(LONG_BODY),
+  }
+  const { stored, body } = toStoredEvent(Number.MAX_SAFE_INTEGER, event)
+  expect(body).toBeNull()
+  // Two bytes for each unit, with room for what the browser adds. Chromium's limit is 64 KiB.
+  expect(2 * JSON.stringify(stored).length).toBeLessThan(63 << 10)
+  expect(toStoredEvent(1, { ...event, body: `${event.body}x` }).body).not.toBeNull()
+})
