@@ -171,12 +171,13 @@ export async function parseSession(input: TextInput): Promise<ParsedSession> {
     const check = CHECK.exec(content)
     const unchecked = check === null ? content : `${content.slice(0, check.index)}}`
     if (session === null && check === null) sum = null
-    expect((check === null) === (sum === null), 'differs from the first in having a check')
     if (check !== null && sum !== null) {
       sum = addToSum(sum, unchecked)
       expect(formatSum(sum) === check[1], 'is damaged, or a line before it is missing')
     }
+    // A line that is cut off has lost its check as well: that it is no JSON says more.
     const record = readObject(JSON.parse(unchecked), 'it')
+    expect((check === null) === (sum === null), 'differs from the first in having a check')
     expect(!ended, 'comes after the end')
     if (record['type'] === 'session') {
       expect(session === null, 'is a second session')

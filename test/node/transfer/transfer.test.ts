@@ -322,6 +322,14 @@ describe('a file with a fault changes nothing and names the line', () => {
     }
   })
 
+  test('a line that is cut off is called unreadable, not one without a check', async () => {
+    const text = await eventfulText()
+    const lines = text.trimEnd().split('\n').length
+    await expect(newService().importSession(text.slice(0, -15))).rejects.toThrow(
+      `line ${lines} is not readable`,
+    )
+  })
+
   test('broken off anywhere', patient, async () => {
     const text = await eventfulText()
     await fc.assert(
