@@ -19,7 +19,7 @@ export interface TokenRequest {
 
 /** Where the server is, who asks, and how patiently. */
 export interface ConnectionOptions {
-  /** Where the API is mounted, such as `https://memory.example.com`. */
+  /** Where the API is mounted, such as `https://memory.example.com`; in a page, a path will do: `/api`. */
   readonly baseUrl: string | URL
   /** The bearer token for a request; asked for with every one. Default: none is sent. */
   readonly getToken?:
@@ -202,8 +202,10 @@ function understand<R>({ method, path }: Call, read: () => R): R {
 }
 
 function readBaseUrl(value: unknown): string {
-  if (typeof value === 'string' || value instanceof URL) return String(value).replace(/\/+$/, '')
-  throw invalidArgument('baseUrl', `must be a text or a URL, not ${describeValue(value)}`)
+  const isText = typeof value === 'string' || value instanceof URL
+  // Without its scheme, a page would take the name of a server for a path of its own.
+  if (isText && /^(https?:\/\/|\/|$)/i.test(String(value))) return String(value).replace(/\/+$/, '')
+  throw invalidArgument('baseUrl', `must start with https:// or /, not ${describeValue(value)}`)
 }
 
 type Attempt =

@@ -320,6 +320,8 @@ describe('bad options', () => {
   test.each([
     ['baseUrl', { baseUrl: undefined }],
     ['baseUrl', { baseUrl: 5 }],
+    ['baseUrl', { baseUrl: 'memory.example.com' }],
+    ['baseUrl', { baseUrl: 'localhost:8787' }],
     ['fetch', { fetch: 'fetch' }],
     ['getToken', { getToken: 'token' }],
     ['attempts', { attempts: Number.NaN }],
@@ -395,6 +397,19 @@ describe('tokens', () => {
     expect(requests[0]?.headers.get('authorization')).toBe('Bearer ana')
     expect(requests[0]?.headers.get('x-app')).toBe('notes')
   })
+})
+
+test('a page may name its own server by a path, or by none', async () => {
+  const asked: string[] = []
+  const send = async (url: string | URL | Request) => {
+    asked.push(String(url))
+    return Response.json({ session: null })
+  }
+  for (const baseUrl of ['/api', '/api/', '/', '']) {
+    await createHttpSessionService({ baseUrl, fetch: send, userId: 'ana' }).findById('s')
+  }
+  const paths = ['/api/sessions/s', '/api/sessions/s', '/sessions/s', '/sessions/s']
+  expect(asked).toEqual(paths.map((path) => `${path}?absent=null`))
 })
 
 describe('the user', () => {
