@@ -9,19 +9,7 @@ const USAGE = `npm start [-- OPTIONS]
   --storage FOLDER   where the Worker keeps its data; default .wrangler/chat
   --help`
 
-const { values } = parseArgs({
-  options: {
-    port: { type: 'string', default: '4173' },
-    storage: { type: 'string', default: join(root, '.wrangler/chat') },
-    help: { type: 'boolean' },
-  },
-})
-const { storage } = values
-const port = Number(values.port)
-if (values.help === true || !Number.isInteger(port) || port < 0 || port > 65_535) {
-  console.log(USAGE)
-  process.exit(values.help === true ? 0 : 1)
-}
+const { port, storage } = readOptions()
 
 console.log('Building the page and starting the Worker …')
 try {
@@ -42,4 +30,23 @@ try {
     isTaken ? `Port ${port} is in use: npm start -- --port ${port + 1}` : (error as Error).stack,
   )
   process.exit(1)
+}
+
+function readOptions(): { readonly port: number; readonly storage: string } {
+  const options = {
+    port: { type: 'string', default: '4173' },
+    storage: { type: 'string', default: join(root, '.wrangler/chat') },
+    help: { type: 'boolean', default: false },
+  } as const
+  let problem = ''
+  try {
+    const { help, storage, ...values } = parseArgs({ options }).values
+    const port = Number(values.port)
+    if (!help && Number.isInteger(port) && port >= 0 && port <= 65_535) return { port, storage }
+    if (!help) problem = `"${values.port}" is no port`
+  } catch (error) {
+    problem = (error as Error).message
+  }
+  console.log(problem === '' ? USAGE : `${problem}\n\n${USAGE}`)
+  process.exit(problem === '' ? 0 : 1)
 }

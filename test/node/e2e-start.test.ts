@@ -54,8 +54,14 @@ test('serves the page and the Worker, keeps its data where it is told to, and en
   await expect(fetch(address)).rejects.toThrow()
 })
 
-test('says what its options are', async () => {
-  const wrong = start('--port', 'many')
+test.each([
+  [['--port', 'many'], '"many" is no port'],
+  [['--prot', '12'], "'--prot'"],
+  [['12'], "'12'"],
+])('says what its options are: %s', async (options, problem) => {
+  const wrong = start(...options)
   expect(await wrong.ended).toBe(1)
+  expect(wrong.output()).toContain(problem)
   expect(wrong.output()).toContain('--port NUMBER')
+  expect(wrong.output()).not.toContain('at ')
 })
