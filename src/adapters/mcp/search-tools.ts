@@ -6,10 +6,12 @@ import {
   type StandardSchemaWithJSON,
 } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../core/json.ts'
-import type { SessionService } from '../../core/session-service.ts'
-import { type AgentTool, CONVERSATION_BRANCH, CONVERSATION_ID } from '../../tools/agent-tool.ts'
-import { createSessionEventTools } from '../../tools/conversation-search.ts'
-import { createCrossSessionRecallTools } from '../../tools/cross-session-search.ts'
+import type { AgentTool } from '../../tools/agent-tool.ts'
+import {
+  type BoundSearchOptions,
+  bindSearchTools,
+  type SearchableSessions,
+} from '../../tools/bound-search-tools.ts'
 
 /** What the tools do: they read, and come to no place but the sessions. */
 const ANNOTATIONS = {
@@ -31,19 +33,8 @@ export function addMcpTools(server: McpServer, tools: readonly AgentTool[]): voi
   }
 }
 
-/** What a search needs of a service. */
-type SearchableSessions = Pick<SessionService, 'getEvents' | 'recallEvents'>
-
-export interface McpSearchOptions {
-  /** The session of `conversation_search`; no client can choose another. Default: there is no such tool. */
-  readonly sessionId?: string | null | undefined
-  /** What the searching agent may see of it: its own branch and those above. Default: everything. */
-  readonly branch?: string | null | undefined
-  /** Whose sessions `cross_session_search` searches. Default: nobody's, there is no such tool. */
-  readonly userId?: string | null | undefined
-  /** Results per page. Default 10. */
-  readonly pageSize?: number | null | undefined
-}
+/** Which tools a server has, and what they search; no client can choose anything else. */
+export type McpSearchOptions = BoundSearchOptions
 
 /**
  * A server with the search tools, for any transport: `await server.connect(transport)`.
@@ -56,26 +47,12 @@ export function createMcpSearchServer(
   serverOptions?: ServerOptions,
 ): McpServer {
   const server = new McpServer({ name: 'turnlog', version: VERSION }, serverOptions)
-  addMcpTools(server, searchTools(service, options))
+  addMcpTools(server, bindSearchTools(service, options))
   return server
 }
 
 /** Of this server, as clients see it. */
 const VERSION = '1'
-
-function searchTools(service: SearchableSessions, options: McpSearchOptions): readonly AgentTool[] {
-  const { sessionId, branch, userId, pageSize } = options
-  const tools: AgentTool[] = []
-  if (sessionId !== null && sessionId !== undefined) {
-    const [search] = createSessionEventTools(service, { pageSize })
-    const context = { [CONVERSATION_ID]: sessionId, [CONVERSATION_BRANCH]: branch ?? undefined }
-    tools.push({ ...search, execute: (args) => search.execute(args, context) })
-  }
-  if (userId !== null && userId !== undefined) {
-    tools.push(...createCrossSessionRecallTools(service, { userId, pageSize }))
-  }
-  return tools
-}
 
 /** A JSON Schema as the SDK wants one. It lets everything through: the tools tell what is wrong. */
 function asSchema(schema: JsonObject): StandardSchemaWithJSON {
