@@ -20,6 +20,7 @@ const frameworks = [
 /** What each entry may import of them, at run time. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'turnlog/ai-sdk': ['ai'],
+  'turnlog/openai-agents': ['@openai'],
   'turnlog/mcp': ['@modelcontextprotocol'],
   'turnlog/http': ['hono', 'zod'],
   'turnlog/zod': ['zod'],
