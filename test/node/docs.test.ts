@@ -2,6 +2,7 @@
 /// <reference types="vite/types/importMeta.d.ts" />
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import type { SessionErrorCode } from 'turnlog'
 import { expect, test } from 'vitest'
 import snippets from '../../reports/snippets/node/snippets.json' with { type: 'json' }
 import {
@@ -35,6 +36,13 @@ test('files that documents show are as they are shown', () => {
   }
 })
 
+test('every error code is explained', () => {
+  const text = readFileSync(join(root, 'docs/sessions.md'), 'utf8')
+  const rows = text.split('\n').filter((line) => line.startsWith('| `'))
+  const explained = rows.flatMap((row) => row.split('|')[1]?.match(/[A-Z_]+/g) ?? [])
+  expect(explained.toSorted()).toEqual(Object.keys(codes).toSorted())
+})
+
 test('README leads to every document', () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const documents = listDocuments().filter((document) => document !== 'README.md')
@@ -51,6 +59,30 @@ test('every link to a file leads to one', () => {
   })
   expect(broken).toEqual([])
 })
+
+/** All of them: one that is missing or unknown is a type error. */
+const codes: Record<SessionErrorCode, true> = {
+  SESSION_NOT_FOUND: true,
+  SESSION_EXISTS: true,
+  NOT_OWNER: true,
+  EVENT_NOT_FOUND: true,
+  INVALID_ARGUMENT: true,
+  INVALID_FILTER: true,
+  INVALID_EVENT: true,
+  EVENT_TOO_LARGE: true,
+  VERSION_CONFLICT: true,
+  BOUNDARY_CONFLICT: true,
+  COMPACTION_FAILED: true,
+  INVALID_IMPORT: true,
+  STORAGE_UNAVAILABLE: true,
+  STORAGE_BLOCKED: true,
+  STORAGE_OUTDATED: true,
+  STORAGE_FAILED: true,
+  QUOTA_EXCEEDED: true,
+  UNAUTHENTICATED: true,
+  RATE_LIMITED: true,
+  CLOSED: true,
+}
 
 const fence = '```'
 
