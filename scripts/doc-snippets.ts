@@ -9,7 +9,8 @@
 //   ```ts types             types only, for code that needs what a test has not (a provider's key, a page)
 //   ```ts continued         goes on with the block before it, as one module
 //   ```ts with=model,reply  some names come from docs/stand-ins/*.ts, where such things as a model stand
-//   ```ts file=examples/a.ts  shows that file, which has tests of its own: the two must be the same
+//   ```ts file=examples/a.ts  shows that file, which has tests of its own: the two must be the same;
+//                           so does ```toml file=…
 // Words combine: ```ts worker types. What a block prints (console.log) must be what the next
 // ```text prints block says, when the one that follows it is such a block.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -74,7 +75,7 @@ export function extractSnippets(document: string, text: string): readonly DocSni
       isPrintable = false
       continue
     }
-    if (language !== 'ts') continue
+    if (language !== 'ts' && !words.startsWith('file=')) continue
     if (indent !== '') throw new Error(`${where}: an indented block would not be run`)
     isPrintable = true
     const block = { code, line, prints: null }

@@ -3,7 +3,10 @@ import { createSessionMemory, EventFilter, turnCountTrigger, turnWindow } from '
 import { createIndexedDBSessionService } from 'turnlog/indexeddb'
 import { askModel } from './model.ts'
 
-const sessions = createIndexedDBSessionService({ defaultUserId: 'me', timeToLive: null })
+const sessions = createIndexedDBSessionService({
+  defaultUserId: 'me',
+  timeToLive: null, // kept for ever; without it, for 60 days
+})
 const memory = createSessionMemory(sessions, {
   trigger: turnCountTrigger(20), // with more than 20 turns in the prompt …
   strategy: turnWindow({ maxTurns: 10 }), // … all but the newest 10 are archived
