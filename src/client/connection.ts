@@ -205,7 +205,10 @@ function readBaseUrl(value: unknown): string {
   const isText = typeof value === 'string' || value instanceof URL
   // Without its scheme, a page would take the name of a server for a path of its own.
   if (isText && /^(https?:\/\/|\/|$)/i.test(String(value))) return String(value).replace(/\/+$/, '')
-  throw invalidArgument('baseUrl', `must start with http://, https:// or /, not ${describeValue(value)}`)
+  throw invalidArgument(
+    'baseUrl',
+    `must start with http://, https:// or /, not ${describeValue(value)}`,
+  )
 }
 
 type Attempt =
