@@ -19,7 +19,8 @@ const app = new Hono<{ Bindings: Env; Variables: JwtVariables<{ sub: string }> }
 app.use((c, next) => jwt({ secret: c.env.JWT_SECRET, alg: 'HS256' })(c, next))
 
 app.post('/chats/:id', async (c) => {
-  const { text } = await c.req.json<{ text?: unknown }>()
+  const body = await c.req.json<{ text?: unknown } | null>().catch(() => null)
+  const text = body?.text
   if (typeof text !== 'string') return c.json({ error: 'text is missing' }, 400)
   const sessions = durableObjectSessions(c.env.SESSIONS, c.get('jwtPayload').sub)
   const memory = createSessionMemory(sessions, {

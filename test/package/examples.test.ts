@@ -104,7 +104,15 @@ test('the Worker keeps each user’s chats apart, and finds what left a prompt',
   await say('bo', 'Once', 'key-1')
   expect((await call('bo')).body).toHaveLength(4)
 
-  expect((await call('ana', { text: 42 })).status).toBe(400)
+  for (const body of [{ text: 42 }, {}, null]) {
+    expect((await call('ana', body)).status).toBe(400)
+  }
+  const noJson = await fetch(new URL('/chats/main', worker.url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tokens.get('ana')}` },
+    body: 'text=Hello',
+  })
+  expect(noJson.status).toBe(400)
   expect((await call('nobody')).status).toBe(401)
   const forged = await sign({ sub: 'ana' }, 'another secret', 'HS256')
   expect((await call(forged)).status).toBe(401)
