@@ -424,7 +424,7 @@ function sealedPart(ranges: readonly SeqRange[], through: number, backwards: boo
   return normalizeRanges(part)
 }
 
-/** The ranges that come first (backwards: last) and lie outside the index. */
+/** What comes first (backwards: last) and lies outside the index. */
 function unsealedPart(
   ranges: readonly SeqRange[],
   through: number,
@@ -432,7 +432,7 @@ function unsealedPart(
 ): readonly SeqRange[] {
   const part: SeqRange[] = []
   for (const [first, last] of backwards ? [...ranges].reverse() : ranges) {
-    if (last <= through) break
+    if (backwards ? last <= through : first <= through) break
     part.push([Math.max(first, through + 1), last])
     if (first <= through) break
   }

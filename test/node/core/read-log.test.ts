@@ -125,3 +125,35 @@ test('an index is asked for no more than what is missing still', async () => {
   expect(seqs).toEqual(expected)
   expect(asked).toEqual([2])
 })
+
+test('a view whose newest summary comes before what is in the index, and beyond it', async () => {
+  const boundary = {
+    id: 'b',
+    position: 90,
+    summaries: [90],
+    kept: [[20, 80]] as const,
+    rewound: [],
+    appended: 1,
+    createdAt: 0,
+  }
+  const view = [
+    90,
+    ...LOG.slice(19, 80).map(({ seq }) => seq),
+    ...LOG.slice(90).map(({ seq }) => seq),
+  ]
+  for (const portion of [{}, { page: 1, pageSize: 10 }, { page: 2, pageSize: 20 }, { lastN: 30 }]) {
+    const filter = EventFilter.of({ keyword: 'word', excludeArchived: true, ...portion })
+    const answer = await readLog(
+      damagedSource(new Set(), createIndex(50)),
+      { ...SESSION, boundary },
+      { now: 0, filter: filter.toJSON() },
+    )
+    const expected =
+      filter.lastN !== null
+        ? view.slice(-filter.lastN)
+        : filter.pageSize === null
+          ? view
+          : view.slice((filter.page ?? 0) * filter.pageSize).slice(0, filter.pageSize)
+    expect(answer.events.map(({ seq }) => seq)).toEqual(expected)
+  }
+})

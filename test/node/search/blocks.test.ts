@@ -3,9 +3,22 @@
 import * as fc from 'fast-check'
 import { EventFilter, type EventFilterOptions, type MessageType } from 'turnlog'
 import { expect, test } from 'vitest'
+import { placeOf, viewRanges } from '../../../src/core/boundary.ts'
 import { encodeBody } from '../../../src/core/event-input.ts'
 import { type LogSource, readLog } from '../../../src/core/read-log.ts'
-import type { EventRecord, SessionRecord } from '../../../src/core/session-repository.ts'
+import {
+  normalizeRanges,
+  rangesInclude,
+  rangesOf,
+  subtractRanges,
+} from '../../../src/core/seq-ranges.ts'
+import type {
+  Boundary,
+  EventRecord,
+  ReadAnswer,
+  ReadCursor,
+  SessionRecord,
+} from '../../../src/core/session-repository.ts'
 import type { StoredBlock } from '../../../src/search/block.ts'
 import { decodeGroup, groupOf, type StoredGroup } from '../../../src/search/directory.ts'
 import { type BlockSource, createLogIndex } from '../../../src/search/log-index.ts'
@@ -40,7 +53,7 @@ const events = fc.array(
     synthetic: fc.boolean(),
     timestamp: fc.integer({ min: 0, max: 20 }),
   }),
-  { minLength: 0, maxLength: 60 },
+  { maxLength: 60, size: 'max' }, // fast-check would make hardly more than ten.
 )
 const filters = fc.record<EventFilterOptions>(
   {
@@ -172,6 +185,102 @@ test('answers equal EventFilter.apply, whatever is damaged', async () => {
   )
 })
 
+/** What a boundary keeps, takes out and puts first, as bits of `seq`; how large each event is. */
+const views = fc.record({
+  kept: fc.nat(),
+  rewound: fc.nat(),
+  summaries: fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 2 }),
+  since: fc.nat(8),
+  padding: fc.constantFrom(0, 0, 250_000),
+})
+/** Most events match these. */
+const wideFilters = fc.constantFrom<EventFilterOptions>(
+  { keyword: 'A' },
+  { keywords: ['zz', 'a'], excludeSynthetic: true },
+  { messageTypes: ['user', 'assistant', 'tool'] },
+  { branch: 'a.b' },
+)
+const viewFilters = fc.record({ excludeArchived: fc.boolean(), excludeRewound: fc.boolean() })
+const largePortions = fc.oneof(
+  portions,
+  fc.constantFrom({ lastN: 40 }, { pageSize: 25, page: 0 }, { pageSize: 25, page: 1 }),
+)
+
+test('so do answers in several parts, from a view', { timeout: 600_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(events, events, events),
+      wideFilters,
+      largePortions,
+      viewFilters,
+      views,
+      fc.nat(100),
+      async ([first, second, other], filter, portion, viewFilter, view, through) => {
+        const matching = [...first, ...second].map((event) => ({
+          ...event,
+          text: `${event.text}a`,
+        }))
+        const log = recordsOf(matching, view.padding)
+        const logs = new Map([
+          [1, log],
+          [2, recordsOf(other)],
+        ])
+        const boundary = boundaryOf(log.length, view)
+        const source = damagedSource(seal(logs, through), [], 'none')
+        const wanted = EventFilter.of({ ...filter, ...portion, ...viewFilter })
+        const seqs: number[] = []
+        for (let cursor: ReadCursor | undefined, parts = 0; ; parts++) {
+          expect(parts).toBeLessThan(100)
+          const answer: ReadAnswer = await readLog(
+            logSource(log, createLogIndex(source, 1, Math.min(through, log.length), 1)),
+            { ...sessionOf(log), boundary },
+            { now: 0, filter: wanted.toJSON(), cursor },
+          )
+          seqs.push(...answer.events.map(({ seq }) => seq))
+          if (answer.next === null) break
+          cursor = answer.next
+        }
+        const all = viewsOf(log, 's1').map((event) => ({
+          ...event,
+          ...placeOf(boundary, event.seq),
+        }))
+        const inOrder = wanted.excludeArchived
+          ? viewRanges(boundary, log.length).flatMap(([from, to]) => all.slice(from - 1, to))
+          : all
+        expect(seqs).toEqual(wanted.apply(inOrder).map(({ seq }) => seq))
+      },
+    ),
+    // Without shrinking: logs of 30 MB take too long.
+    { numRuns: Number(process.env['TURNLOG_RUNS'] ?? 200), endOnFailure: true },
+  )
+})
+
+function boundaryOf(
+  lastSeq: number,
+  {
+    kept,
+    rewound,
+    summaries,
+    since,
+  }: Omit<typeof views extends fc.Arbitrary<infer View> ? View : never, 'padding'>,
+): Boundary | null {
+  const position = lastSeq - since
+  if (position <= 0) return null
+  const seqs = Array.from({ length: position }, (_, index) => index + 1)
+  const pick = (mask: number) => rangesOf(seqs.filter((seq) => ((mask >>> (seq % 32)) & 1) === 1))
+  const isThere = (seq: number) => seq <= position && !rangesInclude(pick(rewound), seq)
+  const first = summaries.filter(isThere)
+  return {
+    id: 'boundary',
+    position,
+    summaries: first,
+    kept: subtractRanges(pick(kept), normalizeRanges([...pick(rewound), ...rangesOf(first)])),
+    rewound: pick(rewound),
+    appended: 0,
+    createdAt: 0,
+  }
+}
+
 test('a recall over sessions does so too, and passes over the sessions of others', async () => {
   await fc.assert(
     fc.asyncProperty(
@@ -264,11 +373,13 @@ function recordsOf(
     synthetic: boolean
     timestamp: number
   }[],
+  padding = 0,
 ) {
+  const metadata = padding === 0 ? {} : { padding: 'x'.repeat(padding) }
   let latestTimestamp = 0
   return log.map(({ text, role, ...rest }, index): EventRecord => {
     latestTimestamp = Math.max(latestTimestamp, rest.timestamp)
-    const body = encodeBody({ role, content: text }, {})
+    const body = encodeBody({ role, content: text }, metadata)
     return { ...rest, id: `e${index + 1}`, seq: index + 1, role, body, latestTimestamp }
   })
 }
