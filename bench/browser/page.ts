@@ -357,7 +357,7 @@ const steps = {
         'ms',
         percentile(sealing.times, 0.99),
         50,
-        `how long 99 of 100 transactions that sealed a block held others up; ${sealing.times.length} of them, ` +
+        `how long 99 of 100 transactions of the sealing held others up; ${sealing.times.length} of them, ` +
           `median ${median(sealing.times).toFixed(1)}, longest ${worst(sealing.times).toFixed(0)} ms; ` +
           `${waits.length} reads and appends meanwhile took at most ${worst(waits).toFixed(0)} ms ` +
           `(median ${median(waits).toFixed(1)}), reads afterwards at most ${worst(alone).toFixed(0)}`,
@@ -495,26 +495,37 @@ async function compact(databaseName: string): Promise<readonly number[]> {
   return [lastSeq + 1, ...Array.from({ length: 39 }, (_, index) => lastSeq - 38 + index)]
 }
 
-/** Times the writing transactions over all stores that read the tails: those that seal. */
+/**
+ * Times the transactions that seal: those that make blocks, which begin with the tails and hold up who
+ * writes, and those that write them, which begin with the last group and hold up everyone.
+ */
 function transactionTimes() {
   const times: number[] = []
   let isCounting = true
-  const original = IDBObjectStore.prototype.getAllKeys
-  IDBObjectStore.prototype.getAllKeys = function (this: IDBObjectStore, ...args) {
-    const { transaction } = this
-    if (isCounting && this.name === 'tails' && transaction.mode === 'readwrite') {
-      let start = 0
-      const request = original.apply(this, args)
-      // From here on it runs, and others wait.
-      request.addEventListener('success', () => {
-        start ||= performance.now()
-      })
-      transaction.addEventListener('complete', () => {
-        if (isCounting) times.push(performance.now() - start)
-      })
-      return request
+  const { prototype } = IDBObjectStore
+  const { getAllKeys, openKeyCursor } = prototype
+  const timed = (request: IDBRequest, transaction: IDBTransaction) => {
+    let start = 0
+    // From here on it runs, and others wait.
+    request.addEventListener('success', () => {
+      start ||= performance.now()
+    })
+    transaction.addEventListener('complete', () => {
+      if (isCounting) times.push(performance.now() - start)
+    })
+  }
+  prototype.getAllKeys = function (this: IDBObjectStore, ...args) {
+    const request = getAllKeys.apply(this, args)
+    if (isCounting && this.name === 'tails') timed(request, this.transaction)
+    return request
+  }
+  prototype.openKeyCursor = function (this: IDBObjectStore, ...args) {
+    const request = openKeyCursor.apply(this, args)
+    const { mode } = this.transaction
+    if (isCounting && this.name === 'groups' && mode === 'readwrite') {
+      timed(request, this.transaction)
     }
-    return original.apply(this, args)
+    return request
   }
   return {
     times,
@@ -525,7 +536,7 @@ function transactionTimes() {
       isCounting = true
     },
     stop() {
-      IDBObjectStore.prototype.getAllKeys = original
+      Object.assign(prototype, { getAllKeys, openKeyCursor })
     },
   }
 }

@@ -17,8 +17,8 @@ export class SealingDemand {
   /** So many units of bodies may fill a block. */
   #enoughUnits: number
   #isPaused = false
-  #seenEvents = 0
-  #seenUnits = 0
+  #appendedEvents = 0
+  #appendedUnits = 0
 
   constructor(limits: BlockLimits) {
     this.#limits = limits
@@ -31,8 +31,8 @@ export class SealingDemand {
     const units = events.reduce((sum, { body }) => sum + body.length, 0)
     this.#events += events.length
     this.#units += units
-    this.#seenEvents += events.length
-    this.#seenUnits += units
+    this.#appendedEvents += events.length
+    this.#appendedUnits += units
   }
 
   /** A call came by an unsealed end of this many events: another instance, or an older version, left it. */
@@ -52,12 +52,17 @@ export class SealingDemand {
 
   /** How long the bodies were that were appended, on average; `null`: none were. */
   get meanLength(): number | null {
-    return this.#seenEvents === 0 ? null : this.#seenUnits / this.#seenEvents
+    return this.#appendedEvents === 0 ? null : this.#appendedUnits / this.#appendedEvents
   }
 
-  /** Blocks were looked for. */
-  looked({ blocks, left }: Look): void {
-    this.#events = left
+  /** How many events were appended until now. */
+  get appendedSoFar(): number {
+    return this.#appendedEvents
+  }
+
+  /** Blocks were looked for, when so many events were appended: later ones are in none. */
+  looked({ blocks, left }: Look, appendedSoFar: number = this.#appendedEvents): void {
+    this.#events = left + this.#appendedEvents - appendedSoFar
     this.#units = blocks > 0 ? Math.max(0, this.#units - blocks * this.#limits.units) : 0
     // Bodies are longer than their texts. After a look in vain, at all of them, it takes twice as much for
     // the next: what tools answer may hold no text at all, and would be read again with every append.

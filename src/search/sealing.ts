@@ -113,13 +113,14 @@ export class Sealing {
   seal(): SealedBlock | null {
     if (this.#firsts.size === 0) return null
     const content = this.#builder.build()
+    const signature = this.#builder.sign()
     return {
       block:
         content.entries.length === 0
           ? null
           : {
               stored: encodeBlock(content),
-              entryOf: (number) => entryOf(number, content, this.#builder.sign()),
+              entryOf: (number) => entryOf(number, content, signature),
             },
       firsts: this.#firsts,
     }

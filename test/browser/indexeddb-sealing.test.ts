@@ -66,7 +66,8 @@ function harnessOf(databaseName: string, failure: Failure): SealingHarness {
     },
 
     failAt(request) {
-      // A transaction that seals begins with the tails.
+      // What is sealed is made in a transaction that begins with the tails, and written in one that
+      // begins with the last group.
       const sealing = new WeakMap<IDBTransaction, number>()
       let reached = false
       const restores = METHODS.map((method) =>
@@ -76,9 +77,11 @@ function harnessOf(databaseName: string, failure: Failure): SealingHarness {
           (original) =>
             function (this: IDBObjectStore, ...args: unknown[]) {
               const { transaction } = this
-              const isFirst = this.name === 'tails' && method === 'getAllKeys'
+              const isFirst =
+                (this.name === 'tails' && method === 'getAllKeys') ||
+                (this.name === 'groups' && method === 'openKeyCursor')
               const count = sealing.get(transaction) ?? 0
-              if (transaction.mode === 'readwrite' && (isFirst || count > 0)) {
+              if (isFirst || count > 0) {
                 sealing.set(transaction, count + 1)
                 if (count + 1 === request) {
                   reached = true

@@ -1,4 +1,7 @@
-/** Seals what the tails hold into blocks. */
+/**
+ * Seals what the tails hold into blocks. What has to be read is made into blocks in a transaction of its
+ * own, so that the one that writes them is short: nobody can read meanwhile.
+ */
 
 import type { SeqRange } from '../../core/seq-ranges.ts'
 import type { Damage } from '../../core/session-repository.ts'
@@ -13,42 +16,44 @@ import {
   tailsAfter,
   withEntries,
 } from '../../search/sealing.ts'
-import type { Look, SealingDemand } from '../../search/sealing-demand.ts'
+import type { SealingDemand } from '../../search/sealing-demand.ts'
 import { readGroup, readLastKey, unsealAll } from './block-rows.ts'
 import { readLongBody } from './event-rows.ts'
+import { readHead } from './heads.ts'
 import { rowsBetween } from './key-ranges.ts'
 import type { RecentEvents } from './recent-events.ts'
-import type { StoredBlockRecord, StoredGroupRecord } from './schema.ts'
-import { fromStoredEvent, hasLongBody, toBlockRecord } from './stored-records.ts'
+import type { StoredBlockRecord, StoredGroupRecord, StoredHead } from './schema.ts'
+import { fromStoredEvent, hasLongBody, sealedSeqOf, toBlockRecord } from './stored-records.ts'
 import { readTails } from './tails.ts'
 import { put, type ReadTransaction, remove, type WriteTransaction } from './transactions.ts'
-
-/** What sealing did. */
-export interface Sealed extends Look {
-  /** Where the tails of these sessions begin now. */
-  readonly firsts: ReadonlyMap<number, number>
-}
 
 /** How many blocks are sealed in one transaction, at most: others wait for it. */
 const MOST_BLOCKS = 4
 
-/** Seals a block when the tails hold enough for it, or as many as this instance has just appended. */
-export async function sealBlocks(
-  transaction: WriteTransaction,
+/** Blocks that are to be written, as one transaction saw the tails. */
+export interface MadeBlocks {
+  readonly blocks: readonly SealedBlock[]
+  /** Where the tails of these sessions begin then. */
+  readonly firsts: ReadonlyMap<number, number>
+  /** The heads of these sessions. */
+  readonly heads: ReadonlyMap<number, StoredHead>
+  /** How many events are in no block then; infinite when there are more than were counted. */
+  readonly left: number
+}
+
+/** Makes a block when the tails hold enough for it, or as many as this instance has just appended. */
+export async function makeBlocks(
+  transaction: ReadTransaction,
   { limits }: SearchSettings,
   { isLong, meanLength }: SealingDemand,
   recent: RecentEvents,
-): Promise<Sealed> {
+): Promise<MadeBlocks> {
   const most = Math.max(1, Math.min(MOST_BLOCKS, Math.floor(recent.count / limits.events)))
-  const [found, lastGroup] = await Promise.all([
-    readTails(transaction, most * limits.events),
-    readLastGroup(transaction),
-  ])
+  const found = await readTails(transaction, most * limits.events)
   let tails = found.tails
   const firsts = new Map<number, number>()
-  const blocks: NonNullable<SealedBlock['block']>[] = []
-  let sealed = 0
-  while (sealed < most && (isLong || countTails(tails) >= limits.events)) {
+  const blocks: SealedBlock[] = []
+  while (blocks.length < most && (isLong || countTails(tails) >= limits.events)) {
     const sealing = new Sealing(limits, meanLength)
     for (const tail of tails) {
       const stamp = found.heads.get(tail.session)?.stamp
@@ -56,32 +61,72 @@ export async function sealBlocks(
     }
     const block = sealing.finish()
     if (block === null) break
-    sealed++
+    blocks.push(block)
     tails = tailsAfter(tails, block)
     for (const [session, first] of block.firsts) firsts.set(session, first)
-    if (block.block !== null) blocks.push(block.block)
   }
-  if (!(await writeBlocks(transaction, blocks, lastGroup))) {
+  const left = found.isAll || blocks.length === 0 ? countTails(tails) : Number.POSITIVE_INFINITY
+  return { blocks, firsts, heads: found.heads, left }
+}
+
+/** Writes blocks: those that were made before, unless the tails have changed since. */
+export async function sealBlocks(
+  transaction: WriteTransaction,
+  made: MadeBlocks | null,
+  make: (transaction: ReadTransaction) => Promise<MadeBlocks>,
+): Promise<MadeBlocks> {
+  const [lastGroup, heads] = await Promise.all([
+    readLastGroup(transaction),
+    made === null ? null : readCurrentHeads(transaction, made),
+  ])
+  if (made !== null && heads !== null) return write(transaction, made, heads, lastGroup)
+  const now = await make(transaction)
+  return write(transaction, now, now.heads, lastGroup)
+}
+
+/** The heads now; `null` when a tail begins elsewhere by now, or one of its texts may be gone. */
+async function readCurrentHeads(
+  transaction: ReadTransaction,
+  { firsts, heads }: MadeBlocks,
+): Promise<ReadonlyMap<number, StoredHead> | null> {
+  const current = new Map<number, StoredHead>()
+  const sessions = [...firsts.keys()]
+  for (const head of await Promise.all(sessions.map((number) => readHead(transaction, number)))) {
+    const before = head === null ? undefined : heads.get(head.number)
+    const isSame =
+      head !== null && head.stamp === before?.stamp && sealedSeqOf(head) === sealedSeqOf(before)
+    if (!isSame) return null
+    current.set(head.number, head)
+  }
+  return current
+}
+
+async function write(
+  transaction: WriteTransaction,
+  made: MadeBlocks,
+  heads: ReadonlyMap<number, StoredHead>,
+  lastGroup: StoredGroupRecord | null,
+): Promise<MadeBlocks> {
+  if (!(await writeBlocks(transaction, made.blocks, lastGroup))) {
     await unsealAll(transaction)
-    return { blocks: 0, left: Number.POSITIVE_INFINITY, firsts: new Map() }
+    return { blocks: [], firsts: new Map(), heads, left: Number.POSITIVE_INFINITY }
   }
-  for (const { session, last } of found.tails) {
-    const next = firsts.get(session)
-    const head = found.heads.get(session)
-    if (next === undefined || head === undefined) continue
-    put(transaction, 'heads', [{ ...head, sealedSeq: next - 1 }])
-    if (next > last) remove(transaction, 'tails', session)
+  for (const [session, first] of made.firsts) {
+    const head = heads.get(session)
+    if (head === undefined) continue
+    put(transaction, 'heads', [{ ...head, sealedSeq: first - 1 }])
+    if (first > head.lastSeq) remove(transaction, 'tails', session)
   }
-  const left = found.isAll || sealed === 0 ? countTails(tails) : Number.POSITIVE_INFINITY
-  return { blocks: sealed, left, firsts }
+  return made
 }
 
 /** Writes new blocks and their entries in the directory; `false` when that is damaged. */
 async function writeBlocks(
   transaction: WriteTransaction,
-  blocks: readonly NonNullable<SealedBlock['block']>[],
+  sealed: readonly SealedBlock[],
   lastGroup: StoredGroupRecord | null,
 ): Promise<boolean> {
+  const blocks = sealed.map(({ block }) => block).filter((block) => block !== null)
   // The numbers are drawn by the database and never again, so that they ascend with the log.
   const numbers = await Promise.all(
     blocks.map(async ({ stored }) =>

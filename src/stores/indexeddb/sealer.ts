@@ -5,8 +5,8 @@ import { SealingDemand } from '../../search/sealing-demand.ts'
 import { unsealAll } from './block-rows.ts'
 import type { Committed } from './commits.ts'
 import { createRecentEvents } from './recent-events.ts'
-import { sealBlocks } from './seal-blocks.ts'
-import type { Transactions } from './transactions.ts'
+import { makeBlocks, sealBlocks } from './seal-blocks.ts'
+import type { ReadTransaction, Transactions } from './transactions.ts'
 
 export interface Sealer {
   committed(commit: Committed): void
@@ -22,6 +22,7 @@ export interface Sealer {
 export function createSealer(transactions: Transactions, settings: SearchSettings): Sealer {
   const demand = new SealingDemand(settings.limits)
   const recent = createRecentEvents()
+  const make = (transaction: ReadTransaction) => makeBlocks(transaction, settings, demand, recent)
   let isDamaged = false
   let isRunning = false
   let isClosed = false
@@ -34,11 +35,15 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
       try {
         if (isDamaged) await transactions.write((transaction) => unsealAll(transaction))
         isDamaged = false
-        const sealed = await transactions.write((transaction) =>
-          sealBlocks(transaction, settings, demand, recent),
-        )
-        demand.looked(sealed)
-        recent.dropBefore(sealed.firsts)
+        const { appendedSoFar } = demand
+        // What was just appended need not be read: that takes one transaction.
+        const made = recent.count < settings.limits.events ? await transactions.read(make) : null
+        const { blocks, firsts, left } =
+          made?.blocks.length === 0
+            ? made
+            : await transactions.write((transaction) => sealBlocks(transaction, made, make))
+        demand.looked({ blocks: blocks.length, left }, appendedSoFar)
+        recent.dropBefore(firsts)
       } catch {
         // No answer depends on it: what is not sealed is looked at event by event. A full quota or a
         // lost connection is told to the next call that needs the database.
