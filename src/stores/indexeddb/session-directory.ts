@@ -1,10 +1,11 @@
 /** Finds sessions by id, and remembers what was found, so that an append need not look first. */
 
+import { unwrap } from 'idb'
 import type { SessionRecord } from '../../core/session-repository.ts'
 import { rebuildHead } from './heads.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
 import { fromStoredSession, isIntactHead, sealedSeqOf } from './stored-records.ts'
-import type { ReadTransaction } from './transactions.ts'
+import { type ReadTransaction, readLarge } from './transactions.ts'
 
 export interface FoundSession {
   readonly stored: StoredSession
@@ -45,7 +46,9 @@ export function createSessionDirectory(): SessionDirectory {
     recall: (sessionId) => remembered.get(sessionId) ?? null,
 
     async recheck(transaction, { stored, record }) {
-      const head = await transaction.objectStore('heads').get(stored.number)
+      const heads = unwrap(transaction).objectStore('heads')
+      const request: IDBRequest<StoredHead | undefined> = heads.get(stored.number)
+      const head = await readLarge(request)
       // Whatever a commit changes, it raises the version.
       return head?.stamp === stored.stamp && head.version === record.version
         ? { stored, record, sealedSeq: sealedSeqOf(head) }

@@ -7,7 +7,7 @@ import type { Database, TurnlogSchema } from './schema.ts'
 import { nameOf, toStorageError } from './storage-error.ts'
 import { abort, endOf } from './transaction-end.ts'
 
-/** All stores in every transaction: measured, a wider scope costs nothing. */
+/** All stores, in every transaction but those that append: each costs these a hundredth. */
 const STORES = [
   'sessions',
   'heads',
@@ -20,6 +20,7 @@ const STORES = [
   'groups',
 ] as const
 
+export type StoreName = (typeof STORES)[number]
 export type ReadTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, IDBTransactionMode>
 export type WriteTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, 'readwrite'>
 
@@ -31,8 +32,15 @@ export type WriteTransaction = IDBPTransaction<TurnlogSchema, typeof STORES, 're
 export interface Transactions {
   /** @throws SessionError */
   read<T>(work: (transaction: ReadTransaction) => Promise<T>): Promise<T>
-  /** Settles when the transaction has committed. @throws SessionError, and nothing was written. */
-  write<T>(work: (transaction: WriteTransaction) => Promise<T>): Promise<T>
+  /**
+   * Settles when the transaction has committed. `stores`, where given, are all that the work uses.
+   *
+   * @throws SessionError, and nothing was written.
+   */
+  write<T>(
+    work: (transaction: WriteTransaction) => Promise<T>,
+    stores?: readonly StoreName[],
+  ): Promise<T>
 }
 
 export function createTransactions(
@@ -60,9 +68,10 @@ export function createTransactions(
         return attemptWork(transaction, work)
       }),
 
-    write: (work) =>
+    write: (work, stores = STORES) =>
       run(async (database) => {
-        const transaction = database.transaction(STORES, 'readwrite', { durability })
+        const names = stores as typeof STORES
+        const transaction = database.transaction(names, 'readwrite', { durability })
         const ended = endOf(transaction)
         const result = await attemptWork(transaction, work)
         transaction.commit()
@@ -105,30 +114,32 @@ export function readLarge<T>(request: IDBRequest<T>): Promise<T | undefined> {
 }
 
 /** Writes records. Nobody waits for each of them: a write is done when its transaction has committed. */
-export function put<Name extends (typeof STORES)[number]>(
+export function put<Name extends StoreName>(
   transaction: WriteTransaction,
   store: Name,
   records: readonly TurnlogSchema[Name]['value'][],
 ): void {
-  const target = unwrap(transaction.objectStore(store))
+  if (records.length === 0) return
+  const target = unwrap(transaction).objectStore(store)
   for (const record of records) target.put(record)
 }
 
 /** {@link put} that rolls the transaction back with a `ConstraintError` when a key is taken. */
-export function add<Name extends (typeof STORES)[number]>(
+export function add<Name extends StoreName>(
   transaction: WriteTransaction,
   store: Name,
   records: readonly TurnlogSchema[Name]['value'][],
 ): void {
-  const target = unwrap(transaction.objectStore(store))
+  if (records.length === 0) return
+  const target = unwrap(transaction).objectStore(store)
   for (const record of records) target.add(record)
 }
 
 /** Deletes a record or all of a range. */
-export function remove<Name extends (typeof STORES)[number]>(
+export function remove<Name extends StoreName>(
   transaction: WriteTransaction,
   store: Name,
   keys: TurnlogSchema[Name]['key'] | IDBKeyRange,
 ): void {
-  unwrap(transaction.objectStore(store)).delete(keys)
+  unwrap(transaction).objectStore(store).delete(keys)
 }
