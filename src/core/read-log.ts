@@ -266,6 +266,8 @@ export function unitsOf({ body, id, branch }: NewEventRecord): number {
 async function collect(walk: Walk, rest: Rest): Promise<Found> {
   const events: EventView[] = []
   let { skip, take } = rest
+  // A cursor comes from outside.
+  if (take === 0) return { events, next: null }
   let units = 0
   const missing = () => (take === null ? null : skip + take)
   const portions = portionsOf(walk, rest.remaining, false, missing)
@@ -448,7 +450,7 @@ async function* readMatches(
   ranges: readonly SeqRange[],
   atOnce: number | null = null,
 ): AsyncGenerator<EventView> {
-  const size = Math.min(LARGEST_BATCH, atOnce ?? LARGEST_BATCH)
+  const size = Math.max(1, Math.min(LARGEST_BATCH, atOnce ?? LARGEST_BATCH))
   for (let remaining = ranges; remaining.length > 0; ) {
     const batch = sliceRanges(remaining, 0, size)
     const records = await walk.source.read(batch)

@@ -157,3 +157,16 @@ test('a view whose newest summary comes before what is in the index, and beyond 
     expect(answer.events.map(({ seq }) => seq)).toEqual(expected)
   }
 })
+
+test('a cursor that wants nothing more, which no read gives, is answered with nothing', async () => {
+  const filter = EventFilter.of({ keyword: 'word' }).toJSON()
+  const cursor = { boundary: null, remaining: [[1, SIZE]] as const, skip: 0, take: 0 }
+  for (const index of [undefined, createIndex(SIZE)]) {
+    const answer = await readLog(damagedSource(new Set(), index), SESSION, {
+      now: 0,
+      filter,
+      cursor,
+    })
+    expect(answer).toMatchObject({ events: [], damage: [], next: null })
+  }
+})
