@@ -142,26 +142,25 @@ const steps = {
       next++
       return { ...plainEvent(corpus, 'log', next, next, size) }
     }
+    // One service and one connection for all runs, as a page has them.
+    const service = openOurs(OURS)
+    const plain = await openPlain(PLAIN)
+    await service.findById('log')
     const single = await alternate({
       async ours() {
         const events = Array.from({ length: appends }, event)
-        const service = openOurs(OURS)
-        await service.findById('log')
         const took = await timeWithSealing(async () => {
           for (const { id, message, timestamp } of events) {
             await service.appendEvent('log', { id, message, timestamp })
           }
         })
-        await service.close()
         return took / appends
       },
       async plain() {
         const events = Array.from({ length: appends }, event)
-        const database = await openPlain(PLAIN)
         const took = await time(async () => {
-          for (const item of events) await addPlain(database, [item])
+          for (const item of events) await addPlain(plain, [item])
         })
-        database.close()
         return took / appends
       },
     })
@@ -169,8 +168,6 @@ const steps = {
     const batch = await alternate({
       async ours() {
         const portions = Array.from({ length: batches }, () => Array.from({ length: 1000 }, event))
-        const service = openOurs(OURS)
-        await service.findById('log')
         const took = await timeWithSealing(async () => {
           for (const events of portions) {
             await service.appendEvents(
@@ -179,19 +176,18 @@ const steps = {
             )
           }
         })
-        await service.close()
         return took / batches
       },
       async plain() {
         const portions = Array.from({ length: batches }, () => Array.from({ length: 1000 }, event))
-        const database = await openPlain(PLAIN)
         const took = await time(async () => {
-          for (const events of portions) await addPlain(database, events)
+          for (const events of portions) await addPlain(plain, events)
         })
-        database.close()
         return took / batches
       },
     })
+    await service.close()
+    plain.close()
     return [
       metric('idb.append.single', 'ms', single.ours, single.plain, 'per event, sealing included'),
       metric('idb.append.batch1000', 'ms', batch.ours, batch.plain, 'per batch, sealing included'),
