@@ -244,6 +244,10 @@ test('a database of schema version 1 answers at once, and is sealed bit by bit',
   const database = await openDB(databaseName, 1, {
     async upgrade(opened, _old, _new, transaction) {
       await MIGRATIONS[0]?.(opened as never, transaction as unknown as UpgradeTransaction)
+      // The index over the ids as it was before the first release.
+      const events = transaction.objectStore('events')
+      events.deleteIndex('id')
+      events.createIndex('id', ['session', 'id'], { unique: true })
     },
   })
   const session = {
@@ -278,6 +282,7 @@ test('a database of schema version 1 answers at once, and is sealed bit by bit',
     const isLate = seq === 2000
     await database.put('events', {
       ...toStoredEvent(1, event).stored,
+      id: event.id,
       // How version 1 kept an event that came late.
       ...(isLate ? { timestamp: -5000, latestTimestamp: 0, lateTimestamp: -5000 } : {}),
     })
@@ -298,8 +303,15 @@ test('a database of schema version 1 answers at once, and is sealed bit by bit',
   expect(expected).toHaveLength(7)
   const early = await service.getEvents('a', { to: -1000 })
   expect(early.map(({ seq }) => seq)).toEqual([2000])
+  expect(await service.findEvent('a', 'e77')).toMatchObject({ id: 'e77', seq: 77 })
+  const again = await service.appendEvent('a', {
+    id: 'e78',
+    message: { role: 'user', content: 'given again' },
+  })
+  expect(again).toMatchObject({ id: 'e78', seq: 78, message: { content: 'message 78 of many' } })
   const viewer = await openDB(databaseName)
-  expect([...viewer.transaction('events').store.indexNames]).toEqual(['id'])
+  const { indexNames } = viewer.transaction('events').store
+  expect([...indexNames]).toEqual(['id'])
   const blocks = new Set<number>()
   while ((await viewer.count('blocks')) < Math.floor(size / 256)) {
     blocks.add(await viewer.count('blocks'))

@@ -2,7 +2,7 @@
 
 import { unwrap } from 'idb'
 import type { EventRecord } from '../../core/session-repository.ts'
-import type { StoredBody, StoredEvent } from './schema.ts'
+import { type StoredBody, type StoredEvent, toStoredId } from './schema.ts'
 import { hasLongBody, salvageEvent, toStoredEvent } from './stored-records.ts'
 import {
   type add,
@@ -40,7 +40,7 @@ export async function findStoredEvent(
   session: number,
   eventId: string,
 ): Promise<StoredEvent | undefined> {
-  return transaction.objectStore('events').index('id').get([session, eventId])
+  return transaction.objectStore('events').index('id').get(toStoredId(session, eventId))
 }
 
 /** The event with an id, or what is left of it. */

@@ -4,12 +4,13 @@ import type { MessageType } from '../../core/message.ts'
 import { listTime } from '../../core/session-record.ts'
 import type { Damage, EventRecord, SessionRecord } from '../../core/session-repository.ts'
 import type { StoredBlock } from '../../search/block.ts'
-import type {
-  StoredBlockRecord,
-  StoredBody,
-  StoredEvent,
-  StoredHead,
-  StoredSession,
+import {
+  type StoredBlockRecord,
+  type StoredBody,
+  type StoredEvent,
+  type StoredHead,
+  type StoredSession,
+  toStoredId,
 } from './schema.ts'
 
 /**
@@ -102,7 +103,7 @@ export function toStoredEvent(
     stored: {
       session,
       seq,
-      id,
+      id: toStoredId(session, id),
       timestamp,
       role,
       ...(branch === null ? {} : { branch }),
@@ -150,7 +151,7 @@ export function salvageEvent(stored: StoredEvent, longBody?: unknown): EventReco
   const body = bodyOf(stored, longBody)
   const timestamp = isTime(stored.timestamp) ? stored.timestamp : 0
   return {
-    id: stored.id,
+    id: fromStoredId(stored) ?? '',
     timestamp,
     role: (typeof stored.role === 'string' ? stored.role : 'user') as MessageType,
     branch: typeof stored.branch === 'string' ? stored.branch : null,
@@ -162,13 +163,18 @@ export function salvageEvent(stored: StoredEvent, longBody?: unknown): EventReco
 }
 
 function findDamagedField(stored: StoredEvent, longBody: unknown): string | null {
-  const { id, timestamp, latestTimestamp = timestamp, role, branch = '' } = stored
-  if (typeof id !== 'string') return 'id'
+  const { timestamp, latestTimestamp = timestamp, role, branch = '' } = stored
+  if (fromStoredId(stored) === null) return 'id'
   if (!isTime(timestamp)) return 'timestamp'
   if (!isTime(latestTimestamp)) return 'latestTimestamp'
   if (typeof role !== 'string') return 'role'
   if (typeof branch !== 'string') return 'branch'
   return typeof bodyOf(stored, longBody) === 'string' ? null : 'body'
+}
+
+function fromStoredId({ session, id }: StoredEvent): string | null {
+  const prefix = toStoredId(session, '')
+  return typeof id === 'string' && id.startsWith(prefix) ? id.slice(prefix.length) : null
 }
 
 function bodyOf(stored: StoredEvent, longBody: unknown): unknown {
