@@ -9,7 +9,8 @@ import { encodeBody } from '../../src/core/event-input.ts'
 import { decodeBlock } from '../../src/search/block.ts'
 import { groupOf } from '../../src/search/directory.ts'
 import { SEARCH_SETTINGS } from '../../src/search/sealing.ts'
-import { MIGRATIONS, type UpgradeTransaction } from '../../src/stores/indexeddb/schema.ts'
+import { MIGRATIONS } from '../../src/stores/indexeddb/migrations.ts'
+import type { UpgradeTransaction } from '../../src/stores/indexeddb/schema.ts'
 import {
   fromBlockRecord,
   toStoredEvent,

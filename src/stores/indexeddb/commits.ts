@@ -14,12 +14,11 @@ import type { Commit, EventRecord } from '../../core/session-repository.ts'
 import { findEvent, writeEvents } from './event-rows.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
 import { nameOf } from './storage-error.ts'
-import { LONG_BODY, toStoredSession } from './stored-records.ts'
+import { toStoredSession } from './stored-records.ts'
 import {
   add,
   put,
   type ReadTransaction,
-  type StoreName,
   type Transactions,
   type WriteTransaction,
 } from './transactions.ts'
@@ -64,20 +63,17 @@ export function createCommitter(
     })
     if (!plan.changed) return null
     try {
-      return await transactions.write(
-        async (transaction) => {
-          const write = async () => writePlan(transaction, found, plan)
-          const [current, written] = await Promise.all([
-            directory.recheck(transaction, found),
-            write(),
-          ])
-          if (current === null) throw outdated()
-          const isSealedFurther = current.sealedSeq !== found.sealedSeq
-          const after = isSealedFurther ? writeSession(transaction, current, plan) : written
-          return { plan, written: { before: current, after } }
-        },
-        storesOf(found, plan),
-      )
+      return await transactions.write(async (transaction) => {
+        const write = async () => writePlan(transaction, found, plan)
+        const [current, written] = await Promise.all([
+          directory.recheck(transaction, found),
+          write(),
+        ])
+        if (current === null) throw outdated()
+        const isSealedFurther = current.sealedSeq !== found.sealedSeq
+        const after = isSealedFurther ? writeSession(transaction, current, plan) : written
+        return { plan, written: { before: current, after } }
+      })
     } catch (error) {
       const { cause } = error as Error
       if (cause === OUTDATED || nameOf(cause) === 'ConstraintError') return null
@@ -107,18 +103,6 @@ export function createCommitter(
       if (running.get(sessionId) === mine) running.delete(sessionId)
     }
   }
-}
-
-/** What an append writes to; `undefined`: perhaps to others as well. */
-function storesOf(
-  { record }: FoundSession,
-  { session, events }: CommitPlan,
-): readonly StoreName[] | undefined {
-  const isUsual = ({ body, timestamp, latestTimestamp }: EventRecord) =>
-    body.length <= LONG_BODY && timestamp === latestTimestamp
-  return session.expiresAt === record.expiresAt && events.every(isUsual)
-    ? ['heads', 'events', 'tails']
-    : undefined
 }
 
 const OUTDATED = 'the session has changed since it was read'

@@ -2,7 +2,8 @@
 
 import { unwrap, wrap } from 'idb'
 import { SessionError } from '../../core/errors.ts'
-import { type Database, IDENTITY, MIGRATIONS, type UpgradeTransaction } from './schema.ts'
+import { IDENTITY, MIGRATIONS } from './migrations.ts'
+import type { Database, UpgradeTransaction } from './schema.ts'
 import { nameOf, toOpenError } from './storage-error.ts'
 import { abort, ignore } from './transaction-end.ts'
 

@@ -2,8 +2,8 @@
 
 import { unwrap } from 'idb'
 import type { EventRecord } from '../../core/session-repository.ts'
-import { type StoredBody, type StoredEvent, toStoredId } from './schema.ts'
-import { hasLongBody, salvageEvent, toStoredEvent } from './stored-records.ts'
+import type { StoredBody, StoredEvent } from './schema.ts'
+import { hasLongBody, salvageEvent, toStoredEvent, toStoredId } from './stored-records.ts'
 import {
   type add,
   put,

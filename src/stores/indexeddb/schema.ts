@@ -1,19 +1,12 @@
 /**
- * What the database holds, and the steps that bring an older database there.
+ * What the database holds.
  *
  * An append is the operation that counts. It reads one small record and writes two: the event, and the
  * session's `heads` record. What does not change with an append is kept apart from that, and there is
  * no index that nothing asks for.
  */
 
-import {
-  type DBSchema,
-  type IDBPDatabase,
-  type IDBPTransaction,
-  type StoreNames,
-  unwrap,
-} from 'idb'
-import { randomId } from '../../core/identifiers.ts'
+import type { DBSchema, IDBPDatabase, IDBPTransaction, StoreNames } from 'idb'
 import type { Boundary } from '../../core/session-repository.ts'
 
 /** A session, but for what every append changes. */
@@ -141,109 +134,3 @@ export type UpgradeTransaction = IDBPTransaction<
   StoreNames<TurnlogSchema>[],
   'versionchange'
 >
-
-/** One step from a version of the schema to the next; may await requests of the transaction only. */
-export type Migration = (
-  database: Database,
-  transaction: UpgradeTransaction,
-) => void | Promise<void>
-
-/** The step at index 0 makes version 1 of an empty database. Released steps never change. */
-export const MIGRATIONS: readonly Migration[] = [
-  createStores,
-  createSearchStores,
-  moveLateness,
-  joinIds,
-]
-
-/** The name of the random id that a database gets when it is made: another id, another database. */
-export const IDENTITY = 'identity'
-
-async function createStores(database: Database): Promise<void> {
-  const properties = database.createObjectStore('properties', { keyPath: 'name' })
-
-  const sessions = database.createObjectStore('sessions', {
-    keyPath: 'number',
-    autoIncrement: true,
-  })
-  sessions.createIndex('id', 'id', { unique: true })
-  sessions.createIndex('created', ['userId', 'createdAt', 'number'])
-  sessions.createIndex('expiry', 'expiresAt')
-
-  database.createObjectStore('heads', { keyPath: 'number' }).createIndex('recency', 'recency')
-
-  const events = database.createObjectStore('events', { keyPath: ['session', 'seq'] })
-  events.createIndex('id', 'id', { unique: true })
-  // Of version 1 and 2 only: see moveLateness.
-  unwrap(events).createIndex('late', ['session', 'lateTimestamp'])
-
-  database.createObjectStore('bodies', { keyPath: ['session', 'seq'] })
-
-  database
-    .createObjectStore('boundaries', { keyPath: ['session', 'position', 'version'] })
-    .createIndex('id', ['session', 'id'])
-
-  await properties.put({ name: IDENTITY, value: randomId() })
-}
-
-/** What was stored before is one long tail of each session, which is sealed bit by bit. */
-async function createSearchStores(
-  database: Database,
-  transaction: UpgradeTransaction,
-): Promise<void> {
-  const tails = database.createObjectStore('tails', { keyPath: 'session' })
-  database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
-  database.createObjectStore('groups', { keyPath: 'number' })
-  const records = unwrap(tails)
-  for (const session of await transaction.objectStore('sessions').getAllKeys()) {
-    records.put({ session }) // done when the upgrade is
-  }
-}
-
-/** An index that holds few events costs every append a fifth; a store of their own costs it nothing. */
-async function moveLateness(database: Database, transaction: UpgradeTransaction): Promise<void> {
-  const late = unwrap(
-    database.createObjectStore('late', { keyPath: ['session', 'timestamp', 'seq'] }),
-  )
-  const index = unwrap(transaction.objectStore('events')).index('late')
-  await new Promise<void>((resolve, reject) => {
-    const request = index.openKeyCursor()
-    request.addEventListener('error', () => reject(request.error))
-    request.addEventListener('success', () => {
-      const cursor = request.result
-      if (cursor === null) return resolve()
-      const [session, timestamp] = cursor.key as [number, number]
-      const [, seq] = cursor.primaryKey as [number, number]
-      late.put({ session, timestamp, seq })
-      cursor.continue()
-    })
-  })
-  unwrap(transaction.objectStore('events')).deleteIndex('late')
-}
-
-/** What was stored before the first release had an index over `session` and `id`. */
-async function joinIds(_database: Database, transaction: UpgradeTransaction): Promise<void> {
-  const events = unwrap(transaction.objectStore('events'))
-  if (!Array.isArray(events.index('id').keyPath)) return
-  events.deleteIndex('id')
-  await new Promise<void>((resolve, reject) => {
-    const request = events.openCursor()
-    request.addEventListener('error', () => reject(request.error))
-    request.addEventListener('success', () => {
-      const cursor = request.result
-      if (cursor === null) return resolve()
-      const event: StoredEvent = cursor.value
-      cursor.update({ ...event, id: toStoredId(event.session, event.id) })
-      cursor.continue()
-    })
-  })
-  events.createIndex('id', 'id', { unique: true })
-}
-
-/**
- * The id of an event as it is stored, behind its session's number: an index over one field costs an
- * append much less than one over two.
- */
-export function toStoredId(session: number, id: string): string {
-  return `${session}:${id}`
-}

@@ -4,13 +4,12 @@ import type { MessageType } from '../../core/message.ts'
 import { listTime } from '../../core/session-record.ts'
 import type { Damage, EventRecord, SessionRecord } from '../../core/session-repository.ts'
 import type { StoredBlock } from '../../search/block.ts'
-import {
-  type StoredBlockRecord,
-  type StoredBody,
-  type StoredEvent,
-  type StoredHead,
-  type StoredSession,
-  toStoredId,
+import type {
+  StoredBlockRecord,
+  StoredBody,
+  StoredEvent,
+  StoredHead,
+  StoredSession,
 } from './schema.ts'
 
 /**
@@ -90,6 +89,14 @@ export function isIntactHead(head: StoredHead | undefined): head is StoredHead {
         Array.isArray(head.boundary.summaries) &&
         Array.isArray(head.boundary.rewound)))
   )
+}
+
+/**
+ * The id of an event as it is stored, behind its session's number: an index over one field costs an
+ * append much less than one over two.
+ */
+export function toStoredId(session: number, id: string): string {
+  return `${session}:${id}`
 }
 
 /** The event's record, and its body's when that is long. */
