@@ -4,12 +4,11 @@
 import { type IDBPDatabase, openDB } from 'idb'
 import type { DamageReport, SessionService } from 'turnlog'
 import { createIndexedDBSessionService } from 'turnlog/indexeddb'
-import { createSessionService } from 'turnlog/store'
 import { describe, expect, test } from 'vitest'
 import { dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, replace } from './request-counter.ts'
-import { openRepository, SMALL_BLOCKS, untilSealed } from './sealing.ts'
+import { openWithSmallBlocks, SMALL_BLOCKS, untilSealed } from './sealing.ts'
 
 const LONG = 'long '.repeat(20_000)
 
@@ -217,11 +216,7 @@ describe('what an append changes of a session', () => {
 })
 
 describe('a head that is lost, and the search', () => {
-  const open = (databaseName: string) =>
-    createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
-      defaultUserId: 'me',
-      timeToLive: null,
-    })
+  const open = (databaseName: string) => openWithSmallBlocks(databaseName, { timeToLive: null })
   const say = (content: string) => ({ message: { role: 'user' as const, content } })
 
   /** Events of `a` and `b`, with a head of `a` that `breakHead` has damaged. */
@@ -323,9 +318,7 @@ describe('a head that is lost, and the search', () => {
 describe('blocks that the browser cannot read any more', () => {
   test.for(['blocks', 'groups'])('%s: every search has its answer, and texts go', async (store) => {
     const databaseName = freshDatabaseName()
-    const service = createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
-      defaultUserId: 'me',
-    })
+    const service = openWithSmallBlocks(databaseName)
     await service.create({ id: 'a' })
     await service.appendEvents(
       'a',
@@ -359,10 +352,7 @@ test.for(['blocks', 'groups', 'bodies'])(
   async (store) => {
     const databaseName = freshDatabaseName()
     const damage: DamageReport[] = []
-    const service = createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
-      defaultUserId: 'me',
-      onDamage: (report) => damage.push(report),
-    })
+    const service = openWithSmallBlocks(databaseName, { onDamage: (report) => damage.push(report) })
     await service.create({ id: 'a' })
     await service.appendEvents(
       'a',

@@ -2,18 +2,14 @@
 // text that is gone from the database.
 
 import { openDB } from 'idb'
-import { createSessionService } from 'turnlog/store'
 import { expect, test } from 'vitest'
 import { dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests } from './request-counter.ts'
-import { openRepository, SMALL_BLOCKS, untilSealed } from './sealing.ts'
+import { openWithSmallBlocks, SMALL_BLOCKS, untilSealed } from './sealing.ts'
 
 const open = (databaseName: string) =>
-  createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
-    defaultUserId: 'me',
-    timeToLive: { sliding: 3_600_000 },
-  })
+  openWithSmallBlocks(databaseName, { timeToLive: { sliding: 3_600_000 } })
 
 const messages = (count: number, content = 'words') =>
   Array.from({ length: count }, (_, index) => ({

@@ -5,14 +5,13 @@
 import * as fc from 'fast-check'
 import { openDB } from 'idb'
 import { EventFilter, isSessionError, type SessionService } from 'turnlog'
-import { createSessionService } from 'turnlog/store'
 import { expect, inject, test } from 'vitest'
 import { decodeBlock } from '../../src/search/block.ts'
 import type { StoredHead } from '../../src/stores/indexeddb/schema.ts'
 import { fromBlockRecord } from '../../src/stores/indexeddb/stored-records.ts'
 import { dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
-import { openRepository, SMALL_BLOCKS, untilSealed } from './sealing.ts'
+import { openWithSmallBlocks, SMALL_BLOCKS, untilSealed } from './sealing.ts'
 
 const SESSIONS = ['a', 'b', 'c'] as const
 /** A sliding lifetime gives the session another stamp with every append. */
@@ -55,8 +54,7 @@ test('races of three tabs', { timeout: 300_000 }, async () => {
     fc.asyncProperty(steps, async (taken) => {
       const databaseName = freshDatabaseName()
       const services = [1, 2, 3].map(() =>
-        createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
-          defaultUserId: 'me',
+        openWithSmallBlocks(databaseName, {
           timeToLive: null,
           onDamage: (damage) => expect(damage).toBeNull(),
         }),

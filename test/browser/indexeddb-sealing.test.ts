@@ -25,7 +25,7 @@ import {
 import { dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests, replace } from './request-counter.ts'
-import { openRepository, SMALL_BLOCKS, untilSealed } from './sealing.ts'
+import { openRepository, openWithSmallBlocks, SMALL_BLOCKS, untilSealed } from './sealing.ts'
 
 const METHODS = [
   'get',
@@ -196,9 +196,7 @@ test('a large event is sealed without being read, and is found', async () => {
 
 test('a block whose text begins with a byte order mark is no damage', async () => {
   const databaseName = freshDatabaseName()
-  const service = createSessionService(openRepository(databaseName, SMALL_BLOCKS), {
-    defaultUserId: 'me',
-  })
+  const service = openWithSmallBlocks(databaseName)
   await service.create({ id: 'a' })
   await service.appendEvents(
     'a',

@@ -1,8 +1,8 @@
 // Sealing happens in the background. Tests that count requests wait for its end first, and see it in the
 // database itself, through a connection of their own. Others take another size of blocks.
 import { openDB } from 'idb'
-import { foldText, messageText } from 'turnlog'
-import type { SessionRepository } from 'turnlog/store'
+import { foldText, messageText, type SessionService, type SessionServiceOptions } from 'turnlog'
+import { createSessionService, type SessionRepository } from 'turnlog/store'
 import type { SearchSettings } from '../../src/search/sealing.ts'
 import { createRepository } from '../../src/stores/indexeddb/repository.ts'
 
@@ -29,6 +29,15 @@ export function openRepository(
     onBlocked: () => undefined,
     search,
   })
+}
+
+/** A service of user "me" over {@link SMALL_BLOCKS}. */
+export function openWithSmallBlocks(
+  databaseName: string,
+  options: SessionServiceOptions = {},
+): SessionService {
+  const repository = openRepository(databaseName, SMALL_BLOCKS)
+  return createSessionService(repository, { defaultUserId: 'me', ...options })
 }
 
 /** What fills a block. */

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
-import { type Browser, type BrowserContext, chromium } from 'playwright'
+import { type Browser, type BrowserContext, chromium, type Locator } from 'playwright'
 import { messageText } from 'turnlog'
 import { createInMemorySessionService } from 'turnlog/in-memory'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -703,11 +703,7 @@ test('the browser’s own model is downloaded when it is chosen, and not before'
   await shows(ana.page.locator('.model')).toContainText('Built-in stand-in')
   const settings = await ana.openSettings()
   await shows(settings).toContainText('The browser downloads it first')
-  await settings.getByLabel('Browser model').check()
-  await shows(settings).toContainText('The browser downloads it: 0%')
-  await ana.page.evaluate('continueDownload()')
-  await shows(settings).toContainText('The browser downloads it: 42%')
-  await ana.page.evaluate('continueDownload()')
+  await downloadModel(ana, settings)
   await shows(settings).toContainText('The Prompt API; nothing leaves this device')
   await settings.getByRole('button', { name: 'Close settings' }).click()
   expect(await ana.ask(bicycle)).toBe('Noted 2.')
@@ -718,11 +714,7 @@ test('the browser’s own model is downloaded when it is chosen, and not before'
   })
   const bo = await newTab(await newContext(), [none])
   const dialog = await bo.openSettings()
-  await dialog.getByLabel('Browser model').check()
-  await shows(dialog).toContainText('The browser downloads it: 0%')
-  await bo.page.evaluate('continueDownload()')
-  await shows(dialog).toContainText('The browser downloads it: 42%')
-  await bo.page.evaluate('continueDownload()')
+  await downloadModel(bo, dialog)
   await shows(dialog).toContainText('This browser has none')
   await shows(dialog.getByLabel('Automatic')).toBeChecked()
 })
@@ -910,6 +902,15 @@ test('the application’s own code stays within its budget', () => {
   console.log(`chat application: ${(bytes / 1000).toFixed(1)} kB gzip of its own, turnlog included`)
   expect(bytes).toBeLessThanOrEqual(BUDGET)
 })
+
+/** Chooses the browser's model, and lets its download go on to its end. */
+async function downloadModel({ page }: Person, settings: Locator): Promise<void> {
+  await settings.getByLabel('Browser model').check()
+  await shows(settings).toContainText('The browser downloads it: 0%')
+  await page.evaluate('continueDownload()')
+  await shows(settings).toContainText('The browser downloads it: 42%')
+  await page.evaluate('continueDownload()')
+}
 
 function readsOf(person: Person): Promise<number> {
   return person.page.evaluate('countedReads()') as Promise<number>
