@@ -108,7 +108,7 @@ export async function fillVersion1(
   const database = await openDB(databaseName, 1, {
     async upgrade(opened, _old, _new, transaction) {
       const [first] = MIGRATIONS
-      await first?.(opened as never, transaction as unknown as UpgradeTransaction)
+      await first?.[1](opened as never, transaction as unknown as UpgradeTransaction)
     },
   })
   let seq = 0

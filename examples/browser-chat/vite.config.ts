@@ -3,10 +3,14 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, minifySync, type Plugin } from 'vite'
 
 const FRAMEWORKS: readonly (readonly [name: string, packages: RegExp])[] = [
-  ['react', /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\//],
+  // With the helper that imports CommonJS, which only React is.
+  [
+    'react',
+    /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\/|rolldown\/runtime/,
+  ],
   [
     'ai-sdk',
     /node_modules\/(?:ai|@ai-sdk\/(?!openai-compatible)[^/]+|zod|swr|throttleit|dequal|@opentelemetry|eventsource-parser|@standard-schema|@vercel|@workflow)\//,
@@ -41,10 +45,12 @@ function offline(): Plugin {
       this.emitFile({
         type: 'asset',
         fileName: 'service-worker.js',
-        source: worker
-          .replaceAll(/^ *\/\/.*\n/gm, '')
-          .replace('__VERSION__', hash.digest('hex').slice(0, 16))
-          .replace("['__FILES__']", JSON.stringify(paths)),
+        source: minifySync(
+          'service-worker.js',
+          worker
+            .replace('__VERSION__', hash.digest('hex').slice(0, 16))
+            .replace("['__FILES__']", JSON.stringify(paths)),
+        ).code,
       })
     },
   }

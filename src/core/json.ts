@@ -93,19 +93,13 @@ function copyObject(value: object, path: string, inside: Copying): JsonObject {
     return copy(value.valueOf(), path, inside) as never
   }
   if (UNSTORABLE_KINDS.has(kind)) throw unstorable(path, `is a ${kind}`)
-  const result: Record<string, JsonValue> = {}
+  const members: [string, JsonValue][] = []
   for (const key of Object.keys(value)) {
     const item = copy((value as Record<string, unknown>)[key], memberPath(path, key), inside)
-    if (item === undefined) continue
-    // Not an assignment: that would set the prototype for a key named __proto__.
-    Object.defineProperty(result, key.toWellFormed(), {
-      value: item,
-      enumerable: true,
-      configurable: true,
-      writable: true,
-    })
+    if (item !== undefined) members.push([key.toWellFormed(), item])
   }
-  return result
+  // Not by assignments: one would set the prototype for a key named __proto__.
+  return Object.fromEntries(members)
 }
 
 /** Objects that JSON would silently turn into `{}`. */

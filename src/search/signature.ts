@@ -6,7 +6,7 @@
 
 /** A signature has up to 2^18 bits: 32 KiB. */
 const MOST_BITS_LOG2 = 18
-const LEAST_BITS_LOG2 = 10
+const LEAST_BYTES = 128
 /**
  * At least so many bits for each bit that is set before bits fall together: then up to 55 % are. What
  * is searched for mostly has a dozen sequences; the shortest words, which have few, have more bits for
@@ -62,23 +62,26 @@ function mark(hash: number): number {
   return 1
 }
 
-/** The scratch bitmap at the size that fits: bits that fall together are OR-ed. */
+/** The scratch bitmap at the size that fits. */
 function shrink(marks: number): Uint8Array<ArrayBuffer> {
-  let bits = LEAST_BITS_LOG2
-  while (bits < MOST_BITS_LOG2 && 1 << bits < marks * BITS_PER_MARK) bits++
-  if (bits === MOST_BITS_LOG2) return scratch.slice()
-  const shift = MOST_BITS_LOG2 - bits
-  const signature = new Uint8Array(1 << (bits - 3))
-  for (let index = 0; index < scratch.length; index++) {
-    const byte = scratch[index] ?? 0
-    if (byte === 0) continue
-    for (let offset = 0; offset < 8; offset++) {
-      if ((byte & (1 << offset)) === 0) continue
-      const bit = (index * 8 + offset) >> shift
-      signature[bit >> 3] = (signature[bit >> 3] ?? 0) | (1 << (bit & 7))
-    }
+  let signature = scratch.slice()
+  while (signature.length > LEAST_BYTES && signature.length * 4 >= marks * BITS_PER_MARK) {
+    signature = halved(signature)
   }
   return signature
+}
+
+/** Half as long: neighbouring bits are OR-ed. */
+function halved(bits: Uint8Array): Uint8Array<ArrayBuffer> {
+  const half = new Uint8Array(bits.length / 2)
+  for (let index = 0; index < half.length; index++) {
+    let pairs = (bits[2 * index] ?? 0) | ((bits[2 * index + 1] ?? 0) << 8)
+    pairs = (pairs | (pairs >> 1)) & 0x5555
+    pairs = (pairs | (pairs >> 1)) & 0x3333
+    pairs = (pairs | (pairs >> 2)) & 0x0f0f
+    half[index] = pairs | (pairs >> 4)
+  }
+  return half
 }
 
 /** A term, ready to be looked for in signatures. */

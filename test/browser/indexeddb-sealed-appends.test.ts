@@ -20,8 +20,9 @@ test.for([
 
   // What a sealing in another tab leaves behind.
   const database = await openDB(databaseName)
-  await database.put('heads', { ...(await database.get('heads', 1)), sealedSeq })
-  if (sealedSeq === 3) await database.delete('tails', 1)
+  const head = { ...(await database.get('heads', 1)), lastSeq: 3, version: 3, sealedSeq }
+  await database.put('heads', head)
+  const tails = await database.getAllKeys('tails')
 
   let rolledBack = 0
   const restore = replace(
@@ -40,8 +41,10 @@ test.for([
   await append('e5')
   restore()
   expect(rolledBack).toBe(0)
-  expect(await database.get('heads', 1)).toMatchObject({ lastSeq: 5, version: 5, sealedSeq })
-  expect(await database.getAllKeys('tails')).toEqual([1])
+  expect(await database.get('heads', 1)).toEqual(head)
+  expect(await database.getAllKeys('tails')).toEqual(tails)
+  expect(await service.findById('a')).toMatchObject({ eventCount: 5 })
+  expect(await service.getEventVersion('a')).toBe(5)
   expect((await service.getEvents('a')).map(({ seq, id }) => `${id} ${seq}`)).toEqual([
     'e1 1',
     'e2 2',

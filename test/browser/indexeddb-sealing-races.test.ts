@@ -7,7 +7,9 @@ import { openDB } from 'idb'
 import { EventFilter, isSessionError, type SessionService } from 'turnlog'
 import { expect, inject, test } from 'vitest'
 import { decodeBlock } from '../../src/search/block.ts'
-import type { StoredHead } from '../../src/stores/indexeddb/schema.ts'
+import { isOpen } from '../../src/stores/indexeddb/heads.ts'
+import { rowsOf } from '../../src/stores/indexeddb/key-ranges.ts'
+import type { TurnlogSchema } from '../../src/stores/indexeddb/schema.ts'
 import { fromBlockRecord } from '../../src/stores/indexeddb/stored-records.ts'
 import { dumpDatabase } from './database-dump.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
@@ -132,10 +134,15 @@ async function perform(services: readonly SessionService[], step: Step, gone: Se
 }
 
 async function check(databaseName: string, service: SessionService, gone: ReadonlySet<string>) {
-  const database = await openDB(databaseName)
-  const heads: StoredHead[] = await database.getAll('heads')
+  const database = await openDB<TurnlogSchema>(databaseName)
+  const heads = await database.getAll('heads')
   const sealed = (await database.getAll('blocks')).flatMap(
     (block) => decodeBlock(fromBlockRecord(block)).entries,
+  )
+  const lastKeys = await Promise.all(
+    heads.map(({ number }) =>
+      database.transaction('events').store.openKeyCursor(rowsOf(number), 'prev'),
+    ),
   )
   const tails = await database.getAllKeys('tails')
   database.close()
@@ -146,9 +153,15 @@ async function check(databaseName: string, service: SessionService, gone: Readon
       )
       .sort(),
   )
-  expect(tails).toEqual(
-    heads.filter(({ lastSeq, sealedSeq = 0 }) => lastSeq > sealedSeq).map(({ number }) => number),
+  const lasts = lastKeys.map((cursor) => cursor?.key[1] ?? 0)
+  expect(tails.map(([session]) => session)).toEqual(
+    heads
+      .filter((head, index) => isOpen(head) || (lasts[index] ?? 0) > (head.sealedSeq ?? 0))
+      .map(({ number }) => number),
   )
+  for (const [index, head] of heads.entries()) {
+    if (!isOpen(head)) expect(head.lastSeq).toBe(lasts[index])
+  }
   const dump = await dumpDatabase(databaseName)
   const left = [...gone].filter((id) => dump.includes(secretOf(Number(id.slice(1)))))
   expect(left).toEqual([])

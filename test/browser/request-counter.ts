@@ -36,7 +36,10 @@ export async function countRequests<T>(
                 const { result } = request
                 count(
                   storeOf(this),
-                  Array.isArray(result) ? result.length : result === undefined ? 0 : 1,
+                  // A key may be an array, too.
+                  Array.isArray(result) && method.startsWith('getAll')
+                    ? result.length
+                    : Number(result !== undefined),
                 )
               })
               return request

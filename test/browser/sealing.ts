@@ -4,6 +4,8 @@ import { openDB } from 'idb'
 import { foldText, messageText, type SessionService, type SessionServiceOptions } from 'turnlog'
 import { createSessionService, type SessionRepository } from 'turnlog/store'
 import type { SearchSettings } from '../../src/search/sealing.ts'
+import { isOpen } from '../../src/stores/indexeddb/heads.ts'
+import { rowsOf } from '../../src/stores/indexeddb/key-ranges.ts'
 import { createRepository } from '../../src/stores/indexeddb/repository.ts'
 
 /** So small that every edge of a block is met, and always asked. */
@@ -50,9 +52,12 @@ export async function untilSealed(databaseName: string, limits = BLOCK): Promise
     const transaction = database.transaction(['heads', 'events'])
     let events = 0
     let units = 0
-    for (const { number, lastSeq, sealedSeq = 0 } of await transaction
-      .objectStore('heads')
-      .getAll()) {
+    for (const head of await transaction.objectStore('heads').getAll()) {
+      const { number, sealedSeq = 0 } = head
+      const last = isOpen(head)
+        ? await transaction.objectStore('events').openKeyCursor(rowsOf(number), 'prev')
+        : null
+      const lastSeq = (last?.key as [number, number] | undefined)?.[1] ?? head.lastSeq
       events += lastSeq - sealedSeq
       if (events >= limits.events) break
       const tail = IDBKeyRange.bound([number, sealedSeq + 1], [number, lastSeq + 1])

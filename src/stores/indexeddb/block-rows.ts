@@ -11,7 +11,8 @@ import {
   type Removal,
 } from '../../search/removal.ts'
 import type { StoredBlockRecord, StoredGroupRecord } from './schema.ts'
-import { fromBlockRecord, toBlockRecord } from './stored-records.ts'
+import { fromBlockRecord, newStamp, toBlockRecord } from './stored-records.ts'
+import { replaceTail } from './tail-stamps.ts'
 import {
   put,
   type ReadTransaction,
@@ -138,6 +139,6 @@ export async function unsealAll(transaction: WriteTransaction): Promise<void> {
     if (head?.lastSeq === 0) continue
     if (head !== undefined) put(transaction, 'heads', [{ ...head, sealedSeq: 0 }])
     // Of a head that is lost nobody knows whether there are events.
-    put(transaction, 'tails', [{ session }])
+    replaceTail(transaction, session, newStamp())
   }
 }

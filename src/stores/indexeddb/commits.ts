@@ -1,27 +1,26 @@
 /**
  * Commits, in the order of the calls.
  *
- * An append that reads first what it writes next takes a third longer. So a plain append is planned on
- * what this instance remembers of the session, and its transaction checks that nothing has changed
- * since while it writes already. When something has, or an id turns out to be stored (the index over
- * the ids refuses it), that transaction is rolled back, and a second one looks everything up.
+ * A plain append to a session that this instance has opened is planned on what it remembers, and its
+ * transaction looks for one key while it writes already: the stamp of the session's tail, which every other
+ * change replaces. When that is gone, another instance has appended the same `seq`, or an id turns out to be
+ * stored (the index over the ids refuses it), the transaction is rolled back, and a second one looks
+ * everything up.
  */
 
-import { SessionError } from '../../core/errors.ts'
 import { type CommitPlan, idsOfCommit, planCommit } from '../../core/plan-commit.ts'
 import { isExpired } from '../../core/session-record.ts'
 import type { Commit, EventRecord } from '../../core/session-repository.ts'
-import { findEvent, writeEvents } from './event-rows.ts'
+import { findEvent, toEventRows, writeEvents } from './event-rows.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
 import { nameOf } from './storage-error.ts'
-import { toStoredSession } from './stored-records.ts'
 import {
   add,
-  put,
   type ReadTransaction,
   type Transactions,
   type WriteTransaction,
 } from './transactions.ts'
+import { closeSessions, writeSession } from './write-session.ts'
 
 /** What came of a commit. */
 export interface Committed {
@@ -44,39 +43,43 @@ export function createCommitter(
       const plan = planCommit(sessionId, commit, {
         session: found?.record ?? null,
         ...(found === null
-          ? { stored: new Map(), operationStored: false }
+          ? NOTHING_STORED
           : await findStored(transaction, found.record.number, commit)),
       })
       if (found === null || !plan.changed) return { plan, written: null }
-      return { plan, written: { before: found, after: writePlan(transaction, found, plan) } }
+      const isRewritten = plan.session.expiresAt !== found.record.expiresAt
+      const isOpened = isPlainAppend(commit) && plan.session.slidingTimeToLive === null
+      if (isOpened) await closeSessions(transaction, found.record.userId)
+      writePlan(transaction, plan)
+      const after = writeSession(transaction, found, plan.session, { isRewritten, isOpened })
+      return { plan, written: { before: found, after } }
     })
 
   const commitRemembered = async (sessionId: string, commit: Commit): Promise<Committed | null> => {
-    const found =
-      directory.recall(sessionId) ??
-      (await transactions.read((transaction) => directory.find(transaction, sessionId)))
-    if (found === null || isExpired(found.record, commit.now)) return null
-    const plan = planCommit(sessionId, commit, {
-      session: found.record,
-      stored: new Map(),
-      operationStored: false,
-    })
+    const found = directory.recall(sessionId)
+    const tail = found?.tail ?? null
+    if (found === null || tail === null || isExpired(found.record, commit.now)) return null
+    const { number } = found.record
+    if ((commit.expectedSession ?? number) !== number) return null
+    const plan = planCommit(sessionId, commit, { session: found.record, ...NOTHING_STORED })
     if (!plan.changed) return null
+    const rows = toEventRows(number, plan.events)
+    const stores = (['events', 'bodies', 'late'] as const).filter((name) => rows[name].length > 0)
     try {
-      return await transactions.write(async (transaction) => {
-        const write = async () => writePlan(transaction, found, plan)
-        const [current, written] = await Promise.all([
-          directory.recheck(transaction, found),
-          write(),
-        ])
-        if (current === null) throw outdated()
-        const isSealedFurther = current.sealedSeq !== found.sealedSeq
-        const after = isSealedFurther ? writeSession(transaction, current, plan) : written
-        return { plan, written: { before: current, after } }
-      })
+      await transactions.write(
+        async (transaction) => {
+          const write = async () => writeEvents(transaction, rows, add)
+          const [key] = await Promise.all([
+            transaction.objectStore('tails').getKey([number, tail]),
+            write(),
+          ])
+          if (key === undefined) throw new DOMException('it has changed', CONFLICT)
+        },
+        ['tails', ...stores],
+      )
+      return { plan, written: { before: found, after: { ...found, record: plan.session } } }
     } catch (error) {
-      const { cause } = error as Error
-      if (cause === OUTDATED || nameOf(cause) === 'ConstraintError') return null
+      if (nameOf((error as Error).cause) === CONFLICT) return null
       throw error
     }
   }
@@ -105,11 +108,11 @@ export function createCommitter(
   }
 }
 
-const OUTDATED = 'the session has changed since it was read'
+/** What the browser says of a key that is taken. */
+const CONFLICT = 'ConstraintError'
 
-function outdated(): SessionError {
-  return new SessionError('STORAGE_FAILED', OUTDATED, { cause: OUTDATED })
-}
+/** What is stored of the ids of a commit, until that is looked up. */
+const NOTHING_STORED = { stored: new Map<string, EventRecord>(), operationStored: false }
 
 /** Whether a commit only appends: others compare with what is stored. */
 function isPlainAppend(commit: Commit): boolean {
@@ -140,39 +143,10 @@ async function findStored(
   }
 }
 
-/** @returns the session as it is then. */
-function writePlan(
-  transaction: WriteTransaction,
-  found: FoundSession,
-  plan: CommitPlan,
-): FoundSession {
-  const { session, events, boundary } = plan
-  const written = writeSession(transaction, found, plan)
-  writeEvents(transaction, session.number, events, add)
-  if (boundary !== null) {
-    const { id, position } = boundary
-    const { number, version } = session
-    add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
-  }
-  return written
-}
-
-/** What a commit changes of the session itself. */
-function writeSession(
-  transaction: WriteTransaction,
-  found: FoundSession,
-  { session, events }: CommitPlan,
-): FoundSession {
-  const isRewritten = session.expiresAt !== found.record.expiresAt
-  const { stored, head } = toStoredSession(
-    session,
-    found.sealedSeq,
-    isRewritten ? undefined : found.stored.stamp,
-  )
-  if (isRewritten) put(transaction, 'sessions', [stored])
-  put(transaction, 'heads', [head])
-  if (events.length > 0 && found.record.lastSeq === found.sealedSeq) {
-    put(transaction, 'tails', [{ session: session.number }])
-  }
-  return { stored, record: session, sealedSeq: found.sealedSeq }
+function writePlan(transaction: WriteTransaction, { session, events, boundary }: CommitPlan): void {
+  const { number, version } = session
+  writeEvents(transaction, toEventRows(number, events), add)
+  if (boundary === null) return
+  const { id, position } = boundary
+  add(transaction, 'boundaries', [{ session: number, position, version, id, boundary }])
 }

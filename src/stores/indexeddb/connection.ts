@@ -2,7 +2,7 @@
 
 import { unwrap, wrap } from 'idb'
 import { SessionError } from '../../core/errors.ts'
-import { IDENTITY, MIGRATIONS } from './migrations.ts'
+import { IDENTITY, MIGRATIONS, VERSION } from './migrations.ts'
 import type { Database, UpgradeTransaction } from './schema.ts'
 import { nameOf, toOpenError } from './storage-error.ts'
 import { abort, ignore } from './transaction-end.ts'
@@ -109,7 +109,7 @@ async function openDatabase(
   try {
     const factory = getFactory()
     if (factory === null || factory === undefined) throw new Error('there is no indexedDB here')
-    const request = factory.open(databaseName, MIGRATIONS.length)
+    const request = factory.open(databaseName, VERSION)
     request.addEventListener('blocked', () => {
       blocked.add(request)
       queueMicrotask(onBlocked)
@@ -149,7 +149,9 @@ async function upgrade(
   oldVersion: number,
 ): Promise<void> {
   transaction.done.catch(ignore) // the request of the opening fails as well
-  for (const migrate of MIGRATIONS.slice(oldVersion)) await migrate(database, transaction)
+  for (const [version, migrate] of MIGRATIONS) {
+    if (version > oldVersion) await migrate(database, transaction)
+  }
 }
 
 async function prepare(

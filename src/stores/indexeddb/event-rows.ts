@@ -2,7 +2,7 @@
 
 import { unwrap } from 'idb'
 import type { EventRecord } from '../../core/session-repository.ts'
-import type { StoredBody, StoredEvent } from './schema.ts'
+import type { StoredBody, StoredEvent, StoredLateness } from './schema.ts'
 import { hasLongBody, salvageEvent, toStoredEvent, toStoredId } from './stored-records.ts'
 import {
   type add,
@@ -12,27 +12,33 @@ import {
   type WriteTransaction,
 } from './transactions.ts'
 
+/** The records of events, by the names of the stores. */
+export interface EventRows {
+  readonly events: readonly StoredEvent[]
+  readonly bodies: readonly StoredBody[]
+  readonly late: readonly StoredLateness[]
+}
+
+export function toEventRows(session: number, events: readonly EventRecord[]): EventRows {
+  const rows = events.map((event) => toStoredEvent(session, event))
+  return {
+    events: rows.map(({ stored }) => stored),
+    bodies: rows.map(({ body }) => body).filter((body) => body !== null),
+    late: events
+      .filter(({ timestamp, latestTimestamp }) => timestamp < latestTimestamp)
+      .map(({ timestamp, seq }) => ({ session, timestamp, seq })),
+  }
+}
+
 /** Writes events with `add` or, over those that are there, with `put`. */
 export function writeEvents(
   transaction: WriteTransaction,
-  session: number,
-  events: readonly EventRecord[],
+  { events, bodies, late }: EventRows,
   write: typeof add,
 ): void {
-  const rows = events.map((event) => toStoredEvent(session, event))
-  const bodies = rows.map(({ body }) => body).filter((body) => body !== null)
-  write(
-    transaction,
-    'events',
-    rows.map(({ stored }) => stored),
-  )
-  if (bodies.length > 0) write(transaction, 'bodies', bodies)
-  const late = events.filter(({ timestamp, latestTimestamp }) => timestamp < latestTimestamp)
-  put(
-    transaction,
-    'late',
-    late.map(({ timestamp, seq }) => ({ session, timestamp, seq })),
-  )
+  write(transaction, 'events', events)
+  write(transaction, 'bodies', bodies)
+  put(transaction, 'late', late)
 }
 
 export async function findStoredEvent(

@@ -1,49 +1,92 @@
-/** The heads of sessions: what every append changes, found again in the log when it is lost. */
+/** The heads of sessions: what their logs have come to, with what was appended since they were written. */
 
 import { findSealedSeq } from './block-rows.ts'
 import { rowsOf } from './key-ranges.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
-import { isIntactHead } from './stored-records.ts'
+import { isIntactHead, salvageEvent } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
 
-/** The head of a session with a number; `null` when there is no such session. */
+/**
+ * The head of a session with a number, as it is now; `null` when there is no such session.
+ *
+ * @param found what is stored as its head, where that was read already.
+ */
 export async function readHead(
   transaction: ReadTransaction,
   number: number,
+  found?: StoredHead,
 ): Promise<StoredHead | null> {
-  const head = await transaction.objectStore('heads').get(number)
-  if (isIntactHead(head)) return head
+  const head = found ?? (await transaction.objectStore('heads').get(number))
+  if (isIntactHead(head)) return isOpen(head) ? withLogEnd(transaction, head) : head
   const stored = await transaction.objectStore('sessions').get(number)
   return stored === undefined ? null : rebuildHead(transaction, stored)
 }
 
-/** The head of a session whose own is missing or damaged. Its version may be too high, never too low. */
-export async function rebuildHead(
+/** Whether instances may append to the session without changing its head. */
+export function isOpen({ recency }: StoredHead): boolean {
+  return recency[1] === Number.NEGATIVE_INFINITY
+}
+
+/** The place of an open session: before all others of its user. */
+export function openRecency(userId: string, number: number): StoredHead['recency'] {
+  return [userId, Number.NEGATIVE_INFINITY, -number]
+}
+
+/** Between the places of a user's open sessions and the others. */
+export function afterOpen(userId: string): IDBValidKey[] {
+  return [userId, Number.NEGATIVE_INFINITY, []]
+}
+
+/** The heads of a user's open sessions, as they are stored. */
+export async function readOpenHeads(
   transaction: ReadTransaction,
-  { number, stamp, userId, createdAt }: StoredSession,
+  userId: string,
+): Promise<readonly StoredHead[]> {
+  const range = IDBKeyRange.bound([userId], afterOpen(userId))
+  return transaction.objectStore('heads').index('recency').getAll(range)
+}
+
+/** The head of a session whose own is missing or damaged. Its version may be too high, never too low. */
+async function rebuildHead(
+  transaction: ReadTransaction,
+  { number, stamp, userId }: StoredSession,
 ): Promise<StoredHead> {
   const boundaries = transaction.objectStore('boundaries')
-  const [event, newest, count, sealed, tail] = await Promise.all([
-    transaction.objectStore('events').openCursor(rowsOf(number), 'prev'),
+  const [newest, count, sealed, tail] = await Promise.all([
     boundaries.openCursor(rowsOf(number), 'prev'),
     boundaries.count(rowsOf(number)),
     findSealedSeq(transaction, number),
-    transaction.objectStore('tails').getKey(number),
+    transaction.objectStore('tails').getKey(rowsOf(number)),
   ])
   const boundary = newest?.value.boundary ?? null
   // The last events may be lost as well: their numbers are not given again.
-  const lastSeq = Math.max(event?.value.seq ?? 0, boundary?.position ?? 0, sealed)
-  const lastEventAt = event?.value.timestamp ?? null
-  return {
+  const lastSeq = Math.max(boundary?.position ?? 0, sealed)
+  const head = await withLogEnd(transaction, {
     number,
     stamp,
     lastSeq,
     version: lastSeq + count,
-    lastEventAt,
-    latestTimestamp: event?.value.latestTimestamp ?? lastEventAt,
+    lastEventAt: null,
+    latestTimestamp: null,
     boundary,
-    // Without a tail everything is in blocks, but for what was damaged when it was sealed.
-    sealedSeq: tail === undefined ? lastSeq : sealed,
-    recency: [userId, -(lastEventAt ?? createdAt), -number],
+    // Nobody knows whether it was: then who writes must act as if it were.
+    recency: openRecency(userId, number),
+  })
+  // Without a tail everything is in blocks, but for what was damaged when it was sealed.
+  return { ...head, sealedSeq: tail === undefined ? head.lastSeq : sealed }
+}
+
+/** A head with the events that were appended after it was written. */
+async function withLogEnd(transaction: ReadTransaction, head: StoredHead): Promise<StoredHead> {
+  const last = await transaction.objectStore('events').openCursor(rowsOf(head.number), 'prev')
+  if (last === null) return head
+  const { seq, timestamp, latestTimestamp } = salvageEvent(last.value)
+  const appended = Math.max(0, seq - head.lastSeq)
+  return {
+    ...head,
+    lastSeq: head.lastSeq + appended,
+    version: head.version + appended,
+    lastEventAt: timestamp,
+    latestTimestamp: Math.max(latestTimestamp, head.latestTimestamp ?? latestTimestamp),
   }
 }

@@ -1,11 +1,12 @@
 /** The sessions of a user in an order, by reading no more than the page (and what has expired on it). */
 
-import { isExpired } from '../../core/session-record.ts'
+import { isExpired, listTime } from '../../core/session-record.ts'
 import type { ListRequest, SessionRecord } from '../../core/session-repository.ts'
-import { rebuildHead } from './heads.ts'
+import { afterOpen, readHead, readOpenHeads } from './heads.ts'
 import { rowsOf } from './key-ranges.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
-import { fromStoredSession, isIntactHead } from './stored-records.ts'
+import { findByRecord } from './session-directory.ts'
+import { fromStoredSession } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
 
 /** One page; see `SessionRepository.listSessions`. */
@@ -15,21 +16,22 @@ export async function listSessions(
 ): Promise<readonly SessionRecord[]> {
   const direction = order === 'recent' ? -1 : 1
   const found: SessionRecord[] = []
-  let start: IDBValidKey | null =
-    after === undefined ? null : [userId, direction * after.time, direction * after.number]
+  let start: IDBValidKey =
+    after === undefined
+      ? afterOpen(userId)
+      : [userId, direction * after.time, direction * after.number]
   while (found.length < limit) {
     const wanted = limit - found.length
-    const range: IDBKeyRange =
-      start === null ? rowsOf(userId) : IDBKeyRange.bound(start, [userId, []], true, false)
+    const range: IDBKeyRange = IDBKeyRange.bound(start, [userId, []], true, false)
     const places: readonly Place[] =
       order === 'recent'
-        ? await readRecent(transaction, range, wanted)
+        ? await readRecent(transaction, userId, range, wanted)
         : await readCreated(transaction, range, wanted)
     for (const { session } of places) {
       if (session !== null && !isExpired(session, now)) found.push(session)
     }
     if (places.length < wanted) break
-    start = places.at(-1)?.key ?? null
+    start = places.at(-1)?.key ?? start
   }
   return found
 }
@@ -41,9 +43,9 @@ export async function readSession(
 ): Promise<SessionRecord | null> {
   const [stored, head] = await Promise.all([
     transaction.objectStore('sessions').get(number),
-    transaction.objectStore('heads').get(number),
+    readHead(transaction, number),
   ])
-  return stored === undefined ? null : toRecord(transaction, stored, head)
+  return stored === undefined || head === null ? null : fromStoredSession(stored, head)
 }
 
 /** Every session of a user, in no particular order. */
@@ -56,9 +58,10 @@ export async function readSessionsOf(
     transaction.objectStore('heads').index('recency').getAll(rowsOf(userId)),
   ])
   const headOf = new Map(heads.map((head) => [head.number, head]))
-  return Promise.all(
+  const found = await Promise.all(
     sessions.map((stored) => toRecord(transaction, stored, headOf.get(stored.number))),
   )
+  return found.filter((session) => session !== null)
 }
 
 /** Where a session stands in an index. */
@@ -69,20 +72,27 @@ interface Place {
 
 async function readRecent(
   transaction: ReadTransaction,
+  userId: string,
   range: IDBKeyRange,
   count: number,
 ): Promise<readonly Place[]> {
   const sessions = transaction.objectStore('sessions')
-  const heads = await transaction.objectStore('heads').index('recency').getAll(range, count)
-  return Promise.all(
-    heads.map(async (head) => {
-      const stored = await sessions.get(head.number)
-      return {
-        key: [...head.recency],
-        session: stored === undefined ? null : await toRecord(transaction, stored, head),
-      }
+  const index = transaction.objectStore('heads').index('recency')
+  const [closed, open] = await Promise.all([
+    index.getAll(range, count),
+    readOpenHeads(transaction, userId),
+  ])
+  const places = await Promise.all(
+    [...closed, ...open].map(async (head) => {
+      const session = await toRecord(transaction, await sessions.get(head.number), head)
+      const time = session === null ? head.recency[1] : -listTime(session, 'recent')
+      return { time, number: -head.number, key: [userId, time, -head.number], session }
     }),
   )
+  return places
+    .filter(({ key }) => range.includes(key))
+    .sort((a, b) => a.time - b.time || a.number - b.number)
+    .slice(0, count)
 }
 
 async function readCreated(
@@ -90,21 +100,19 @@ async function readCreated(
   range: IDBKeyRange,
   count: number,
 ): Promise<readonly Place[]> {
-  const heads = transaction.objectStore('heads')
   const sessions = await transaction.objectStore('sessions').index('created').getAll(range, count)
   return Promise.all(
     sessions.map(async (stored) => ({
       key: [stored.userId, stored.createdAt, stored.number],
-      session: await toRecord(transaction, stored, await heads.get(stored.number)),
+      session: await toRecord(transaction, stored),
     })),
   )
 }
 
 async function toRecord(
   transaction: ReadTransaction,
-  stored: StoredSession,
-  head: StoredHead | undefined,
-): Promise<SessionRecord> {
-  const intact = isIntactHead(head) ? head : await rebuildHead(transaction, stored)
-  return fromStoredSession(stored, intact)
+  stored: StoredSession | undefined,
+  head?: StoredHead,
+): Promise<SessionRecord | null> {
+  return (await findByRecord(transaction, stored, head))?.record ?? null
 }

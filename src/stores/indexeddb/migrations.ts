@@ -2,8 +2,7 @@
 
 import { unwrap } from 'idb'
 import { randomId } from '../../core/identifiers.ts'
-import type { Database, StoredEvent, UpgradeTransaction } from './schema.ts'
-import { toStoredId } from './stored-records.ts'
+import type { Database, UpgradeTransaction } from './schema.ts'
 
 /** One step from a version of the schema to the next; may await requests of the transaction only. */
 export type Migration = (
@@ -11,13 +10,17 @@ export type Migration = (
   transaction: UpgradeTransaction,
 ) => void | Promise<void>
 
-/** The step at index 0 makes version 1 of an empty database. Released steps never change. */
-export const MIGRATIONS: readonly Migration[] = [
-  createStores,
-  createSearchStores,
-  moveLateness,
-  joinIds,
+/**
+ * The steps, with the version of the schema that each leads to. Released ones never change. (Versions 2 to 4
+ * were never released.)
+ */
+export const MIGRATIONS: readonly (readonly [version: number, migrate: Migration])[] = [
+  [1, createStores],
+  [5, createSearchStores],
 ]
+
+/** The version that this code works with. */
+export const VERSION = 5
 
 /** The name of the random id that a database gets when it is made: another id, another database. */
 export const IDENTITY = 'identity'
@@ -35,10 +38,12 @@ async function createStores(database: Database): Promise<void> {
 
   database.createObjectStore('heads', { keyPath: 'number' }).createIndex('recency', 'recency')
 
-  const events = database.createObjectStore('events', { keyPath: ['session', 'seq'] })
-  events.createIndex('id', 'id', { unique: true })
-  // Of version 1 and 2 only: see moveLateness.
-  unwrap(events).createIndex('late', ['session', 'lateTimestamp'])
+  database
+    .createObjectStore('events', { keyPath: ['session', 'seq'] })
+    .createIndex('id', 'id', { unique: true })
+
+  // An index of events would be one of few of them, and cost every append a fifth.
+  database.createObjectStore('late', { keyPath: ['session', 'timestamp', 'seq'] })
 
   database.createObjectStore('bodies', { keyPath: ['session', 'seq'] })
 
@@ -54,53 +59,15 @@ async function createSearchStores(
   database: Database,
   transaction: UpgradeTransaction,
 ): Promise<void> {
-  const tails = database.createObjectStore('tails', { keyPath: 'session' })
-  database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
-  database.createObjectStore('groups', { keyPath: 'number' })
-  const records = unwrap(tails)
-  for (const session of await transaction.objectStore('sessions').getAllKeys()) {
-    records.put({ session }) // done when the upgrade is
+  // Version 4 had tails without stamps.
+  const isNew = !database.objectStoreNames.contains('tails')
+  const sessions = await transaction.objectStore(isNew ? 'sessions' : 'tails').getAllKeys()
+  if (isNew) {
+    database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
+    database.createObjectStore('groups', { keyPath: 'number' })
+  } else {
+    database.deleteObjectStore('tails')
   }
-}
-
-/** An index that holds few events costs every append a fifth; a store of their own costs it nothing. */
-async function moveLateness(database: Database, transaction: UpgradeTransaction): Promise<void> {
-  const late = unwrap(
-    database.createObjectStore('late', { keyPath: ['session', 'timestamp', 'seq'] }),
-  )
-  const events = unwrap(transaction.objectStore('events'))
-  await visit(events.index('late').openKeyCursor(), ({ key, primaryKey }) => {
-    const [session, timestamp] = key as [number, number]
-    const [, seq] = primaryKey as [number, number]
-    late.put({ session, timestamp, seq })
-  })
-  events.deleteIndex('late')
-}
-
-/** What was stored before the first release had an index over `session` and `id`. */
-async function joinIds(_database: Database, transaction: UpgradeTransaction): Promise<void> {
-  const events = unwrap(transaction.objectStore('events'))
-  if (events.index('id').keyPath === 'id') return
-  events.deleteIndex('id')
-  await visit(events.openCursor(), (cursor) => {
-    const event: StoredEvent = cursor.value
-    cursor.update({ ...event, id: toStoredId(event.session, event.id) })
-  })
-  events.createIndex('id', 'id', { unique: true })
-}
-
-/** Goes through what a cursor finds. */
-function visit<Cursor extends IDBCursor>(
-  request: IDBRequest<Cursor | null>,
-  see: (cursor: Cursor) => void,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    request.onerror = () => reject(request.error)
-    request.onsuccess = () => {
-      const cursor = request.result
-      if (cursor === null) return resolve()
-      see(cursor)
-      cursor.continue()
-    }
-  })
+  const tails = unwrap(database.createObjectStore('tails', { keyPath: ['session', 'stamp'] }))
+  for (const session of sessions) tails.put({ session, stamp: 0 } as never) // done when the upgrade is
 }

@@ -12,7 +12,7 @@ import { createBlockSource, removeFromBlocks } from './block-rows.ts'
 import { createChangeChannel } from './change-channel.ts'
 import { createCommitter } from './commits.ts'
 import { type ConnectionOptions, createConnection } from './connection.ts'
-import { findEvent, findStoredEvent, writeEvents } from './event-rows.ts'
+import { findEvent, findStoredEvent, toEventRows, writeEvents } from './event-rows.ts'
 import { rowsOf } from './key-ranges.ts'
 import { listSessions, readSession, readSessionsOf } from './list-sessions.ts'
 import { createLogSource } from './log-source.ts'
@@ -35,6 +35,7 @@ import {
   remove,
   type WriteTransaction,
 } from './transactions.ts'
+import { writeSession } from './write-session.ts'
 
 export interface RepositoryOptions extends ConnectionOptions {
   readonly durability: 'relaxed' | 'strict'
@@ -91,7 +92,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
         const { stored, head } = toStoredSession(record, 0)
         put(transaction, 'sessions', [stored])
         add(transaction, 'heads', [head])
-        return { created: true, found: { stored, record, sealedSeq: 0 } }
+        return { created: true, found: { stored, record, sealedSeq: 0, isOpen: false, tail: null } }
       })
       directory.remember(found)
       if (created) channel.notify([input.id])
@@ -105,12 +106,9 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
     async updateSession(sessionId, change) {
       const found = await transactions.write(async (transaction) => {
-        const { record, sealedSeq } = await requireFound(transaction, sessionId, change.now)
-        const session = changeSession(record, change)
-        const { stored, head } = toStoredSession(session, sealedSeq)
-        put(transaction, 'sessions', [stored])
-        put(transaction, 'heads', [head])
-        return { stored, record: session, sealedSeq }
+        const before = await requireFound(transaction, sessionId, change.now)
+        const session = changeSession(before.record, change)
+        return writeSession(transaction, before, session, { isRewritten: true })
       })
       directory.remember(found)
       channel.notify([sessionId])
@@ -181,16 +179,14 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
 
     async eraseEvent(sessionId, eventId, { now, body }) {
       const erased = await transactions.write(async (transaction) => {
-        const { record, sealedSeq } = await requireFound(transaction, sessionId, now)
-        const { number } = record
+        const session = await requireFound(transaction, sessionId, now)
+        const { number } = session.record
         const found = await findStoredEvent(transaction, number, eventId)
         if (found === undefined) return null
         if (hasLongBody(found)) remove(transaction, 'bodies', [number, found.seq])
-        writeEvents(transaction, number, [{ ...salvageEvent(found), body }], put)
+        writeEvents(transaction, toEventRows(number, [{ ...salvageEvent(found), body }]), put)
         // Another stamp: no instance seals the text that it remembers.
-        const { stored, head } = toStoredSession(record, sealedSeq)
-        put(transaction, 'sessions', [stored])
-        put(transaction, 'heads', [head])
+        writeSession(transaction, session, session.record, { isRewritten: true })
         await removeFromBlocks(transaction, removalOfText(number, found.seq, body))
         return number
       })
@@ -246,7 +242,7 @@ async function removeRows(
   for (const number of numbers) {
     remove(transaction, 'sessions', number)
     remove(transaction, 'heads', number)
-    remove(transaction, 'tails', number)
+    remove(transaction, 'tails', rowsOf(number))
     remove(transaction, 'events', rowsOf(number))
     remove(transaction, 'late', rowsOf(number))
     remove(transaction, 'bodies', rowsOf(number))

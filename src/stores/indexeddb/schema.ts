@@ -1,15 +1,14 @@
 /**
  * What the database holds.
  *
- * An append is the operation that counts. It reads one small record and writes two: the event, and the
- * session's `heads` record. What does not change with an append is kept apart from that, and there is
- * no index that nothing asks for.
+ * An append is the operation that counts. It looks for one key and writes one record, the event. What it
+ * changes of its session is read from the end of the log, and there is no index that nothing asks for.
  */
 
 import type { DBSchema, IDBPDatabase, IDBPTransaction, StoreNames } from 'idb'
 import type { Boundary } from '../../core/session-repository.ts'
 
-/** A session, but for what every append changes. */
+/** A session, but for what its log changes. */
 export interface StoredSession {
   readonly number: number
   readonly id: string
@@ -23,7 +22,10 @@ export interface StoredSession {
   readonly stamp: number
 }
 
-/** What an append changes of a session. */
+/**
+ * What the log of a session has come to. Of an open session, which is one that instances append to without
+ * reading this, as it was at some time: `readHead` brings it up to date.
+ */
 export interface StoredHead {
   readonly number: number
   /** The `stamp` of the session's record. */
@@ -35,7 +37,10 @@ export interface StoredHead {
   readonly boundary: Boundary | null
   /** Events up to this `seq` are in blocks; absent: none. */
   readonly sealedSeq?: number
-  /** Its place in the list of the user's sessions: `getAll` knows only the ascending order. */
+  /**
+   * Its place in the list of the user's sessions: `getAll` knows only the ascending order. The time of an
+   * open session is `Infinity`: its place is not known.
+   */
   readonly recency: readonly [userId: string, minusTime: number, minusNumber: number]
 }
 
@@ -82,9 +87,14 @@ export interface StoredBoundary {
   readonly boundary: Boundary
 }
 
-/** A session with events that are in no block yet. Not an index of `heads`: every append would write it. */
+/** That a session is open, or has events that are in no block yet: one record at most. */
 export interface StoredTail {
   readonly session: number
+  /**
+   * A random number, another one whenever more changes than that events are appended: as long as it is there,
+   * what an instance remembers of the session holds.
+   */
+  readonly stamp: number
 }
 
 /** A block of the search; see `StoredBlock` of the search. */
@@ -123,7 +133,7 @@ export interface TurnlogSchema extends DBSchema {
     value: StoredBoundary
     indexes: { id: [number, string] }
   }
-  tails: { key: number; value: StoredTail }
+  tails: { key: [number, number]; value: StoredTail }
   blocks: { key: number; value: StoredBlockRecord }
   groups: { key: number; value: StoredGroupRecord }
 }

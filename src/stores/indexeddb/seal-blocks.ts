@@ -19,8 +19,8 @@ import {
 import type { SealingDemand } from '../../search/sealing-demand.ts'
 import { readGroup, readLastKey, unsealAll } from './block-rows.ts'
 import { readLongBody } from './event-rows.ts'
-import { readHead } from './heads.ts'
-import { rowsBetween } from './key-ranges.ts'
+import { isOpen, readHead } from './heads.ts'
+import { rowsBetween, rowsOf } from './key-ranges.ts'
 import type { RecentEvents } from './recent-events.ts'
 import type { StoredBlockRecord, StoredGroupRecord, StoredHead } from './schema.ts'
 import { fromStoredEvent, hasLongBody, sealedSeqOf, toBlockRecord } from './stored-records.ts'
@@ -115,7 +115,7 @@ async function write(
     const head = heads.get(session)
     if (head === undefined) continue
     put(transaction, 'heads', [{ ...head, sealedSeq: first - 1 }])
-    if (first > head.lastSeq) remove(transaction, 'tails', session)
+    if (first > head.lastSeq && !isOpen(head)) remove(transaction, 'tails', rowsOf(session))
   }
   return made
 }

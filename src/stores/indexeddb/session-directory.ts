@@ -1,26 +1,26 @@
 /** Finds sessions by id, and remembers what was found, so that an append need not look first. */
 
-import { unwrap } from 'idb'
 import type { SessionRecord } from '../../core/session-repository.ts'
-import { rebuildHead } from './heads.ts'
+import { isOpen, readHead } from './heads.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
 import { fromStoredSession, isIntactHead, sealedSeqOf } from './stored-records.ts'
-import { type ReadTransaction, readLarge } from './transactions.ts'
+import type { ReadTransaction } from './transactions.ts'
 
 export interface FoundSession {
   readonly stored: StoredSession
   readonly record: SessionRecord
   /** Events up to this `seq` are in blocks. */
   readonly sealedSeq: number
+  readonly isOpen: boolean
+  /** The stamp of its tail, when this instance has opened it. */
+  readonly tail: number | null
 }
 
 export interface SessionDirectory {
   /** The session as the transaction sees it, expired or not. */
   find(transaction: ReadTransaction, sessionId: string): Promise<FoundSession | null>
-  /** The session as this instance knows it. It may have changed: see {@link recheck}. */
+  /** The session as this instance knows it. It may have changed. */
   recall(sessionId: string): FoundSession | null
-  /** The session as the transaction sees it, when it differs in nothing but what is sealed; else `null`. */
-  recheck(transaction: ReadTransaction, found: FoundSession): Promise<FoundSession | null>
   /** For what was just committed. */
   remember(found: FoundSession): void
 }
@@ -45,37 +45,37 @@ export function createSessionDirectory(): SessionDirectory {
 
     recall: (sessionId) => remembered.get(sessionId) ?? null,
 
-    async recheck(transaction, { stored, record }) {
-      const heads = unwrap(transaction).objectStore('heads')
-      const request: IDBRequest<StoredHead | undefined> = heads.get(stored.number)
-      const head = await readLarge(request)
-      // Whatever a commit changes, it raises the version.
-      return head?.stamp === stored.stamp && head.version === record.version
-        ? { stored, record, sealedSeq: sealedSeqOf(head) }
-        : null
-    },
-
     async find(transaction, sessionId) {
       const known = remembered.get(sessionId)
       if (known !== undefined) {
-        const { stored } = known
+        const { stored, tail } = known
         const head = await transaction.objectStore('heads').get(stored.number)
-        // The stamp says that the record is the same, and not one of another database by now.
+        // The stamp says that the record is the same, and not one of another database by now. A head that is
+        // damaged is written again by the next append, which must look it up.
         if (isIntactHead(head) && head.stamp === stored.stamp) {
-          return remember(toFound(stored, head))
+          const current = await readHead(transaction, stored.number, head)
+          if (current !== null) return remember(toFound(stored, current, tail))
         }
         remembered.delete(sessionId)
       }
       const stored = await transaction.objectStore('sessions').index('id').get(sessionId)
-      if (stored === undefined) return null
-      const head = await transaction.objectStore('heads').get(stored.number)
-      return isIntactHead(head)
-        ? remember(toFound(stored, head))
-        : toFound(stored, await rebuildHead(transaction, stored))
+      const found = await findByRecord(transaction, stored)
+      return found === null ? null : remember(found)
     },
   }
 }
 
-function toFound(stored: StoredSession, head: StoredHead): FoundSession {
-  return { stored, record: fromStoredSession(stored, head), sealedSeq: sealedSeqOf(head) }
+/** The session of a record that was just read. */
+export async function findByRecord(
+  transaction: ReadTransaction,
+  stored: StoredSession | undefined,
+  head?: StoredHead,
+): Promise<FoundSession | null> {
+  const current = stored === undefined ? null : await readHead(transaction, stored.number, head)
+  return stored === undefined || current === null ? null : toFound(stored, current, null)
+}
+
+function toFound(stored: StoredSession, head: StoredHead, tail: number | null): FoundSession {
+  const record = fromStoredSession(stored, head)
+  return { stored, record, sealedSeq: sealedSeqOf(head), isOpen: isOpen(head), tail }
 }

@@ -20,25 +20,21 @@ import type {
  */
 export const LONG_BODY = 24 << 10
 
-/** The session's two records. Gives it a new stamp unless told that its record stays as it is. */
+/** For what is another one from now on. */
+export function newStamp(): number {
+  return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
+}
+
+/** The session's two records. */
 export function toStoredSession(
   session: SessionRecord,
   sealedSeq: number,
-  stamp = Math.floor(Math.random() * Number.MAX_SAFE_INTEGER),
+  stamp = newStamp(),
 ): { readonly stored: StoredSession; readonly head: StoredHead } {
-  const { number, id, userId, createdAt, expiresAt, slidingTimeToLive, metadata } = session
-  const { lastSeq, version, lastEventAt, latestTimestamp, boundary } = session
+  const { lastSeq, version, lastEventAt, latestTimestamp, boundary, ...own } = session
+  const { number, userId } = own
   return {
-    stored: {
-      number,
-      id,
-      userId,
-      createdAt,
-      expiresAt,
-      slidingTimeToLive,
-      metadata,
-      stamp,
-    },
+    stored: { ...own, stamp },
     head: {
       number,
       stamp,
@@ -53,23 +49,11 @@ export function toStoredSession(
   }
 }
 
-export function fromStoredSession(stored: StoredSession, head: StoredHead): SessionRecord {
-  const { number, id, userId, createdAt, expiresAt, slidingTimeToLive, metadata } = stored
-  const { lastSeq, version, lastEventAt, latestTimestamp, boundary } = head
-  return {
-    number,
-    id,
-    userId,
-    createdAt,
-    expiresAt,
-    slidingTimeToLive,
-    metadata,
-    lastSeq,
-    version,
-    lastEventAt,
-    latestTimestamp,
-    boundary,
-  }
+export function fromStoredSession(
+  { stamp, ...stored }: StoredSession,
+  { stamp: sameStamp, sealedSeq, recency, ...head }: StoredHead,
+): SessionRecord {
+  return { ...stored, ...head }
 }
 
 /** Events up to this `seq` are in blocks. */
@@ -84,6 +68,7 @@ export function isIntactHead(head: StoredHead | undefined): head is StoredHead {
     Number.isSafeInteger(head.lastSeq) &&
     Number.isSafeInteger(head.version) &&
     Number.isSafeInteger(sealedSeqOf(head)) &&
+    Array.isArray(head.recency) &&
     (head.boundary === null ||
       (Array.isArray(head.boundary?.kept) &&
         Array.isArray(head.boundary.summaries) &&

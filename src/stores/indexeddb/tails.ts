@@ -1,4 +1,4 @@
-/** The tails: the unsealed ends of logs. */
+/** The tails: the ends of logs that are open, or in no block yet. */
 
 import type { Tail, Tails } from '../../search/sealing.ts'
 import { readHead } from './heads.ts'
@@ -18,10 +18,10 @@ export async function readTails(
   const heads = new Map<number, StoredHead>()
   let events = 0
   for (let after = 0; ; ) {
-    const sessions = await transaction
+    const keys = await transaction
       .objectStore('tails')
-      .getAllKeys(IDBKeyRange.lowerBound(after, true), READ_AT_ONCE)
-    const found = await Promise.all(sessions.map((session) => readHead(transaction, session)))
+      .getAllKeys(IDBKeyRange.lowerBound([after, []]), READ_AT_ONCE)
+    const found = await Promise.all(keys.map(([session]) => readHead(transaction, session)))
     for (const head of found) {
       if (events >= enough) return { tails, heads, isAll: false }
       if (head === null) continue
@@ -31,7 +31,7 @@ export async function readTails(
       heads.set(head.number, head)
       events += tail.last - tail.first + 1
     }
-    if (sessions.length < READ_AT_ONCE) return { tails, heads, isAll: true }
-    after = sessions.at(-1) ?? after
+    if (keys.length < READ_AT_ONCE) return { tails, heads, isAll: true }
+    after = keys.at(-1)?.[0] ?? after
   }
 }

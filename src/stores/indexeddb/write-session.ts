@@ -1,0 +1,55 @@
+/** Writes what changes of a session besides its events. */
+
+import type { SessionRecord } from '../../core/session-repository.ts'
+import { openRecency, readOpenHeads } from './heads.ts'
+import { type FoundSession, findByRecord } from './session-directory.ts'
+import { newStamp, toStoredSession } from './stored-records.ts'
+import { replaceTail } from './tail-stamps.ts'
+import { put, type WriteTransaction } from './transactions.ts'
+
+/** As many sessions of a user may be open: their places in the list must be looked for. */
+const MOST_OPEN = 16
+
+export interface SessionChange {
+  /** Whether the session's own record is another as well. */
+  readonly isRewritten?: boolean
+  /** Whether plain appends need not read the session from now on, until the next change. */
+  readonly isOpened?: boolean
+}
+
+/** Writes a session. Appends by what was remembered of it until now are rolled back. */
+export function writeSession(
+  transaction: WriteTransaction,
+  { stored, record, sealedSeq, ...found }: FoundSession,
+  session: SessionRecord,
+  { isRewritten = false, isOpened = false }: SessionChange,
+): FoundSession {
+  const { number, userId, lastSeq } = session
+  const records = toStoredSession(session, sealedSeq, isRewritten ? newStamp() : stored.stamp)
+  if (isRewritten) put(transaction, 'sessions', [records.stored])
+  put(transaction, 'heads', [
+    isOpened ? { ...records.head, recency: openRecency(userId, number) } : records.head,
+  ])
+  const tail = isOpened || lastSeq > sealedSeq ? newStamp() : null
+  if (isOpened || found.isOpen || record.lastSeq === sealedSeq) {
+    replaceTail(transaction, number, tail)
+  }
+  return {
+    stored: records.stored,
+    record: session,
+    sealedSeq,
+    isOpen: isOpened,
+    tail: isOpened ? tail : null,
+  }
+}
+
+/** Closes the open sessions of a user when there are many: those in use are opened again. */
+export async function closeSessions(transaction: WriteTransaction, userId: string): Promise<void> {
+  const open = await readOpenHeads(transaction, userId)
+  if (open.length < MOST_OPEN) return
+  for (const { number } of open) {
+    const stored = await transaction.objectStore('sessions').get(number)
+    const found = await findByRecord(transaction, stored)
+    if (found !== null) writeSession(transaction, found, found.record, {})
+  }
+}

@@ -1,0 +1,222 @@
+// Instances append to open sessions on what they remember, while others change them: every append is made
+// to the session as it is, or not at all, and lists know where the logs end.
+
+import { openDB } from 'idb'
+import type { SessionService, SessionServiceOptions } from 'turnlog'
+import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlog/indexeddb'
+import { expect, test } from 'vitest'
+import { isOpen } from '../../src/stores/indexeddb/heads.ts'
+import type { TurnlogSchema } from '../../src/stores/indexeddb/schema.ts'
+import { freshDatabaseName } from './indexeddb-harness.ts'
+import { countRequests } from './request-counter.ts'
+
+const say = (id: string, timestamp?: number) => ({
+  id,
+  timestamp,
+  message: { role: 'user' as const, content: id },
+})
+
+/** Two instances; the first has opened a session and appended two events, one of them on what it remembers. */
+async function openTwo(options: SessionServiceOptions = {}) {
+  const databaseName = freshDatabaseName()
+  const open = () =>
+    createIndexedDBSessionService({ databaseName, defaultUserId: 'me', ...options })
+  const [mine, other] = [open(), open()]
+  await mine.create({ id: 'a', timeToLive: null })
+  await mine.appendEvent('a', say('e1'))
+  const { counts } = await countRequests(() => mine.appendEvent('a', say('e2')))
+  expect(counts).toMatchObject({ transactions: 1, written: 1 })
+  const close = async () => {
+    await mine.close()
+    await other.close()
+  }
+  return { databaseName, mine, other, close }
+}
+
+async function countEvents(databaseName: string): Promise<number> {
+  const database = await openDB(databaseName)
+  const count = await database.count('events')
+  database.close()
+  return count
+}
+
+const logOf = async (service: SessionService) =>
+  (await service.getEvents('a')).map(({ seq, id }) => `${seq} ${id}`)
+
+test('another instance deletes the session: nothing is left behind', async () => {
+  const { databaseName, mine, other, close } = await openTwo()
+  await other.delete('a')
+  await expect(mine.appendEvent('a', say('e3'))).rejects.toMatchObject({
+    code: 'SESSION_NOT_FOUND',
+  })
+  expect(await countEvents(databaseName)).toBe(0)
+  await close()
+})
+
+test('another instance deletes it and makes another of that id', async () => {
+  const { databaseName, mine, other, close } = await openTwo()
+  await other.delete('a')
+  await other.create({ id: 'a' })
+  expect(await mine.appendEvent('a', say('e1'))).toMatchObject({ seq: 1 })
+  expect(await logOf(other)).toEqual(['1 e1'])
+  expect(await countEvents(databaseName)).toBe(1)
+  await close()
+})
+
+test('another instance lets it expire', async () => {
+  const { databaseName, mine, other, close } = await openTwo()
+  await other.update('a', { expiresAt: new Date(Date.now() - 1) })
+  await expect(mine.appendEvent('a', say('e3'))).rejects.toMatchObject({
+    code: 'SESSION_NOT_FOUND',
+  })
+  expect(await countEvents(databaseName)).toBe(2)
+  await close()
+})
+
+test('its own time to live ends while it is remembered', async () => {
+  const { mine, other, close } = await openTwo()
+  await other.update('a', { expiresAt: new Date(Date.now() + 40) })
+  await mine.appendEvent('a', say('e3'))
+  await mine.appendEvent('a', say('e4'))
+  await expect
+    .poll(() => mine.appendEvent('a', say('e5')).catch(({ code }) => code))
+    .toBe('SESSION_NOT_FOUND')
+  await close()
+})
+
+test('another instance appends, first what is remembered to be the end', async () => {
+  const { mine, other, close } = await openTwo()
+  await other.appendEvents('a', [say('f1'), say('f2')])
+  await mine.appendEvent('a', say('e3'))
+  await other.appendEvent('a', say('f3'))
+  await mine.appendEvents('a', [say('f3'), say('e4')])
+  expect(await logOf(mine)).toEqual(['1 e1', '2 e2', '3 f1', '4 f2', '5 e3', '6 f3', '7 e4'])
+  expect(await other.getEventVersion('a')).toBe(7)
+  await close()
+})
+
+test('another instance compacts, erases and updates', async () => {
+  const { mine, other, close } = await openTwo()
+  await other.clearView('a')
+  await mine.appendEvent('a', say('e3'))
+  expect((await mine.getEvents('a', { excludeArchived: true })).map(({ id }) => id)).toEqual(['e3'])
+  expect(await mine.getEventVersion('a')).toBe(4)
+  await mine.appendEvent('a', say('e4'))
+  await other.eraseEvent('a', 'e4')
+  await mine.appendEvent('a', say('e5'))
+  await other.update('a', { metadata: { title: 't' } })
+  await mine.appendEvent('a', say('e6'))
+  expect(await mine.findById('a')).toMatchObject({ eventCount: 6, metadata: { title: 't' } })
+  expect((await other.getEvents('a')).map(({ message }) => message.content)).toEqual([
+    'e1',
+    'e2',
+    'e3',
+    '',
+    'e5',
+    'e6',
+  ])
+  await close()
+})
+
+test('a commit to the session that it was before is refused, to the one that it is is not', async () => {
+  const databaseName = freshDatabaseName()
+  const repository = createIndexedDBRepository({ databaseName })
+  const { mine, other, close } = await (async () => {
+    const open = () => createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
+    const services = { mine: open(), other: open() }
+    await services.mine.create({ id: 'a' })
+    return {
+      ...services,
+      async close() {
+        await services.mine.close()
+        await services.other.close()
+      },
+    }
+  })()
+  const now = Date.now()
+  const record = (id: string) => ({
+    id,
+    timestamp: now,
+    role: 'user' as const,
+    branch: null,
+    synthetic: false,
+    body: JSON.stringify({ message: { role: 'user', content: id }, metadata: {} }),
+  })
+  const before = (await repository.findSession('a', { now }))?.number
+  await repository.commit('a', { now, events: [record('e1')] })
+  await repository.commit('a', { now, events: [record('e2')] })
+  await other.delete('a')
+  await other.create({ id: 'a' })
+  const after = (await createIndexedDBRepository({ databaseName }).findSession('a', { now }))
+    ?.number
+  expect(after).not.toBe(before)
+  await repository.commit('a', { now, events: [record('e3')], expectedSession: after })
+  await expect(
+    repository.commit('a', { now, events: [record('e4')], expectedSession: before }),
+  ).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+  expect(await logOf(mine)).toEqual(['1 e3'])
+  await repository.close()
+  await close()
+})
+
+test('lists know the last events of many open sessions, page by page', async () => {
+  const databaseName = freshDatabaseName()
+  const service = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
+  const stranger = createIndexedDBSessionService({ databaseName, defaultUserId: 'you' })
+  const ids = Array.from({ length: 40 }, (_, index) => `s${index}`)
+  const start = Date.now() + 1_000_000 // after the sessions' creation
+  await stranger.create({ id: 'foreign' })
+  await stranger.appendEvent('foreign', say('x', start))
+  for (const id of ids) await service.create({ id })
+  // Each is appended to twice, in an order that has nothing to do with that of their numbers.
+  const lastAt = new Map<string, number>()
+  for (const round of [0, 1]) {
+    for (const [index, id] of ids.entries()) {
+      const at = start + round * 1000 + ((index * 17) % 40)
+      await service.appendEvents('s3', [say(`s3 ${round} ${index}`, start + 5000 + index)])
+      if (id !== 's3') await service.appendEvent(id, say(`${id} ${round}`, at))
+      if (id !== 's3') lastAt.set(id, at)
+    }
+  }
+  lastAt.set('s3', start + 5000 + 39)
+  const expected = [...lastAt].sort(([, a], [, b]) => b - a).map(([id]) => id)
+  const listed: string[] = []
+  for (let cursor: string | null = null; ; ) {
+    const page: Awaited<ReturnType<typeof service.listSessions>> = await service.listSessions({
+      limit: 7,
+      cursor,
+    })
+    for (const { id, lastEventAt } of page.sessions) {
+      listed.push(id)
+      expect(lastEventAt?.getTime()).toBe(lastAt.get(id))
+    }
+    cursor = page.cursor
+    if (cursor === null) break
+  }
+  expect(listed).toEqual(expected)
+
+  const database = await openDB<TurnlogSchema>(databaseName)
+  const heads = await database.getAll('heads')
+  const open = heads.filter(isOpen)
+  expect(open.length).toBeLessThanOrEqual(17) // 16 of "me", one of "you"
+  // Every session with a head that may be old has a tail, and only one.
+  const tails = (await database.getAllKeys('tails')).map(([session]) => session)
+  expect(new Set(tails).size).toBe(tails.length)
+  expect(tails).toEqual(expect.arrayContaining(open.map(({ number }) => number)))
+  database.close()
+  await service.close()
+  await stranger.close()
+})
+
+test('the place of an open session that got its last event long ago', async () => {
+  const databaseName = freshDatabaseName()
+  const service = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
+  for (const id of ['old', 'new']) await service.create({ id })
+  await service.appendEvent('new', say('n', 2_000))
+  await service.update('new', { metadata: {} })
+  await service.appendEvent('old', say('o1', 1_000))
+  await service.appendEvent('old', say('o2', 1_500))
+  const { sessions } = await service.listSessions({ limit: 1 })
+  expect(sessions.map(({ id }) => id)).toEqual(['new'])
+  await service.close()
+})
