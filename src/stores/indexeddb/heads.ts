@@ -10,14 +10,16 @@ import type { ReadTransaction } from './transactions.ts'
  * The head of a session with a number, as it is now; `null` when there is no such session.
  *
  * @param found what is stored as its head, where that was read already.
+ * @param known the session with the same stamp as it was at some time: then no event is read when none has come.
  */
 export async function readHead(
   transaction: ReadTransaction,
   number: number,
   found?: StoredHead,
+  known?: LogEnd,
 ): Promise<StoredHead | null> {
   const head = found ?? (await transaction.objectStore('heads').get(number))
-  if (isIntactHead(head)) return isOpen(head) ? withLogEnd(transaction, head) : head
+  if (isIntactHead(head)) return isOpen(head) ? withLogEnd(transaction, head, known) : head
   const stored = await transaction.objectStore('sessions').get(number)
   return stored === undefined ? null : rebuildHead(transaction, stored)
 }
@@ -77,16 +79,34 @@ async function rebuildHead(
 }
 
 /** A head with the events that were appended after it was written. */
-async function withLogEnd(transaction: ReadTransaction, head: StoredHead): Promise<StoredHead> {
-  const last = await transaction.objectStore('events').openCursor(rowsOf(head.number), 'prev')
-  if (last === null) return head
-  const { seq, timestamp, latestTimestamp } = salvageEvent(last.value)
-  const appended = Math.max(0, seq - head.lastSeq)
-  return {
-    ...head,
-    lastSeq: head.lastSeq + appended,
-    version: head.version + appended,
-    lastEventAt: timestamp,
-    latestTimestamp: Math.max(latestTimestamp, head.latestTimestamp ?? latestTimestamp),
+async function withLogEnd(
+  transaction: ReadTransaction,
+  head: StoredHead,
+  known?: LogEnd,
+): Promise<StoredHead> {
+  const { lastSeq } = head
+  const end = await readLogEnd(transaction, head.number, known)
+  if (end === null) return head
+  const appended = Math.max(0, end.lastSeq - lastSeq)
+  return { ...head, ...end, lastSeq: lastSeq + appended, version: head.version + appended }
+}
+
+/** What the last event of a log says. */
+type LogEnd = Pick<StoredHead, 'lastSeq' | 'lastEventAt' | 'latestTimestamp'>
+
+async function readLogEnd(
+  transaction: ReadTransaction,
+  session: number,
+  known?: LogEnd,
+): Promise<LogEnd | null> {
+  const events = transaction.objectStore('events')
+  if (known !== undefined) {
+    const { lastSeq, lastEventAt, latestTimestamp } = known
+    const last = await events.openKeyCursor(rowsOf(session), 'prev')
+    if (last?.key[1] === lastSeq) return { lastSeq, lastEventAt, latestTimestamp }
   }
+  const last = await events.openCursor(rowsOf(session), 'prev')
+  if (last === null) return null
+  const { seq, timestamp, latestTimestamp } = salvageEvent(last.value)
+  return { lastSeq: seq, lastEventAt: timestamp, latestTimestamp }
 }

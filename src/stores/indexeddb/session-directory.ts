@@ -48,12 +48,12 @@ export function createSessionDirectory(): SessionDirectory {
     async find(transaction, sessionId) {
       const known = remembered.get(sessionId)
       if (known !== undefined) {
-        const { stored, tail } = known
+        const { stored, record, tail } = known
         const head = await transaction.objectStore('heads').get(stored.number)
         // The stamp says that the record is the same, and not one of another database by now. A head that is
         // damaged is written again by the next append, which must look it up.
         if (isIntactHead(head) && head.stamp === stored.stamp) {
-          const current = await readHead(transaction, stored.number, head)
+          const current = await readHead(transaction, stored.number, head, record)
           if (current !== null) return remember(toFound(stored, current, tail))
         }
         remembered.delete(sessionId)
