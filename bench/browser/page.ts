@@ -149,7 +149,7 @@ const steps = {
     const single = await alternate({
       async ours() {
         const events = Array.from({ length: appends }, event)
-        const took = await timeWithSealing(async () => {
+        const took = await timeUntilWritten(async () => {
           for (const { id, message, timestamp } of events) {
             await service.appendEvent('log', { id, message, timestamp })
           }
@@ -158,7 +158,7 @@ const steps = {
       },
       async plain() {
         const events = Array.from({ length: appends }, event)
-        const took = await time(async () => {
+        const took = await timeUntilWritten(async () => {
           for (const item of events) await addPlain(plain, [item])
         })
         return took / appends
@@ -168,7 +168,7 @@ const steps = {
     const batch = await alternate({
       async ours() {
         const portions = Array.from({ length: batches }, () => Array.from({ length: 1000 }, event))
-        const took = await timeWithSealing(async () => {
+        const took = await timeUntilWritten(async () => {
           for (const events of portions) {
             await service.appendEvents(
               'log',
@@ -180,7 +180,7 @@ const steps = {
       },
       async plain() {
         const portions = Array.from({ length: batches }, () => Array.from({ length: 1000 }, event))
-        const took = await time(async () => {
+        const took = await timeUntilWritten(async () => {
           for (const events of portions) await addPlain(plain, events)
         })
         return took / batches
@@ -409,8 +409,8 @@ const steps = {
   },
 }
 
-/** How long something takes, until the last block that it fills is sealed. */
-async function timeWithSealing(work: () => Promise<unknown>): Promise<number> {
+/** How long something takes, until the last thing that it causes is written: of ours, the last block. */
+async function timeUntilWritten(work: () => Promise<unknown>): Promise<number> {
   const original = IDBDatabase.prototype.transaction
   let last = 0
   IDBDatabase.prototype.transaction = function (this: IDBDatabase, ...args) {

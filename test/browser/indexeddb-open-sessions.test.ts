@@ -1,14 +1,16 @@
 // Instances append to open sessions on what they remember, while others change them: every append is made
 // to the session as it is, or not at all, and lists know where the logs end.
 
+import * as fc from 'fast-check'
 import { openDB } from 'idb'
-import type { SessionService, SessionServiceOptions } from 'turnlog'
+import { isSessionError, type SessionService, type SessionServiceOptions } from 'turnlog'
 import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlog/indexeddb'
-import { expect, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { isOpen } from '../../src/stores/indexeddb/heads.ts'
 import type { TurnlogSchema } from '../../src/stores/indexeddb/schema.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests } from './request-counter.ts'
+import { openWithSmallBlocks } from './sealing.ts'
 
 const say = (id: string, timestamp?: number) => ({
   id,
@@ -219,4 +221,96 @@ test('the place of an open session that got its last event long ago', async () =
   const { sessions } = await service.listSessions({ limit: 1 })
   expect(sessions.map(({ id }) => id)).toEqual(['new'])
   await service.close()
+})
+
+test('three instances at a time: what was acknowledged is stored once, in order and without a gap', {
+  timeout: 300_000,
+}, async () => {
+  const kinds = [
+    'append',
+    'append',
+    'append',
+    'again',
+    'batch',
+    'rename',
+    'clear',
+    'erase',
+    'list',
+  ] as const
+  const step = fc.record({
+    kind: fc.constantFrom(...kinds),
+    tab: fc.nat(2),
+    session: fc.constantFrom('a', 'b'),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 80 }), async (steps) => {
+      const databaseName = freshDatabaseName()
+      const services = [0, 1, 2].map(() => openWithSmallBlocks(databaseName, { timeToLive: null }))
+      const acknowledged = { a: [] as string[], b: [] as string[] }
+      let boundaries = 0
+      let named = 0
+      for (const id of ['a', 'b']) await services[0]?.create({ id })
+      const perform = async (
+        service: SessionService,
+        kind: (typeof kinds)[number],
+        id: 'a' | 'b',
+      ) => {
+        const ids = Array.from({ length: kind === 'batch' ? 7 : 1 }, () => `e${++named}`)
+        switch (kind) {
+          case 'append':
+          case 'batch': {
+            const stored = await service.appendEvents(
+              id,
+              ids.map((name) => say(name)),
+            )
+            expect(stored.map((event) => event.id)).toEqual(ids)
+            acknowledged[id].push(...ids)
+            return
+          }
+          case 'again': {
+            const known = acknowledged[id].at(-1)
+            if (known !== undefined) await service.appendEvent(id, say(known))
+            return
+          }
+          case 'rename':
+            await service.update(id, { metadata: { named } })
+            return
+          case 'clear':
+            if ((await service.clearView(id)) > 0) boundaries++
+            return
+          case 'erase':
+            await service.eraseEvent(id, acknowledged[id][0] ?? '-')
+            return
+          case 'list':
+            expect((await service.listSessions()).sessions).toHaveLength(2)
+        }
+      }
+      await Promise.all(
+        services.map(async (service, tab) => {
+          for (const { kind, session } of steps.filter((each) => each.tab === tab)) {
+            await perform(service, kind, session).catch((error: unknown) => {
+              if (!isSessionError(error) || error.code !== 'EVENT_NOT_FOUND') throw error
+            })
+          }
+        }),
+      )
+      let versions = 0
+      for (const id of ['a', 'b'] as const) {
+        const logs = await Promise.all(services.map((service) => service.getEvents(id)))
+        for (const log of logs) {
+          expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1))
+          expect(log.map((event) => event.id).sort()).toEqual([...acknowledged[id]].sort())
+        }
+        const found = await Promise.all(services.map((service) => service.findById(id)))
+        const last = logs[0]?.at(-1)?.timestamp ?? null
+        for (const session of found) {
+          expect(session).toMatchObject({ eventCount: acknowledged[id].length, lastEventAt: last })
+        }
+        versions += (await services[0]?.getEventVersion(id)) ?? 0
+      }
+      expect(versions).toBe(acknowledged.a.length + acknowledged.b.length + boundaries)
+      for (const service of services) await service.close()
+    }),
+    { numRuns: inject('randomRuns') ?? 40 },
+  )
 })
