@@ -7,7 +7,8 @@ import { isSessionError, type SessionService, type SessionServiceOptions } from 
 import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlog/indexeddb'
 import { expect, inject, test } from 'vitest'
 import { isOpen } from '../../src/stores/indexeddb/heads.ts'
-import type { TurnlogSchema } from '../../src/stores/indexeddb/schema.ts'
+import { MIGRATIONS } from '../../src/stores/indexeddb/migrations.ts'
+import type { TurnlogSchema, UpgradeTransaction } from '../../src/stores/indexeddb/schema.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests } from './request-counter.ts'
 import { openWithSmallBlocks } from './sealing.ts'
@@ -313,4 +314,44 @@ test('three instances at a time: what was acknowledged is stored once, in order 
     }),
     { numRuns: inject('randomRuns') ?? 40 },
   )
+})
+
+test('a database of schema version 4, whose tails had no stamps, goes on', async () => {
+  const databaseName = freshDatabaseName()
+  const service = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
+  for (const id of ['a', 'sealed']) await service.create({ id })
+  await service.appendEvents('a', [say('e1'), say('e2')])
+  await service.update('a', { metadata: {} }) // its head says what the log has come to
+  const source = await openDB<TurnlogSchema>(databaseName)
+  const names = ['properties', 'sessions', 'heads', 'events'] as const
+  const rows = await Promise.all(names.map((name) => source.getAll(name)))
+  source.close()
+  await service.close()
+
+  const oldName = freshDatabaseName()
+  const old = await openDB(oldName, 4, {
+    async upgrade(database, _old, _new, transaction) {
+      await MIGRATIONS[0]?.[1](database as never, transaction as unknown as UpgradeTransaction)
+      database.createObjectStore('blocks', { keyPath: 'number', autoIncrement: true })
+      database.createObjectStore('groups', { keyPath: 'number' })
+      database.createObjectStore('tails', { keyPath: 'session' })
+    },
+  })
+  for (const [index, name] of names.entries()) {
+    for (const row of rows[index] ?? []) await old.put(name, row)
+  }
+  await old.put('tails', { session: 1 })
+  old.close()
+
+  const upgraded = createIndexedDBSessionService({ databaseName: oldName, defaultUserId: 'me' })
+  expect(await logOf(upgraded)).toEqual(['1 e1', '2 e2'])
+  const keys = await openDB<TurnlogSchema>(oldName)
+  expect(await keys.getAllKeys('tails')).toEqual([[1, 0]])
+  for (const id of ['e2', 'e3', 'e4']) await upgraded.appendEvent('a', say(id))
+  expect(await logOf(upgraded)).toEqual(['1 e1', '2 e2', '3 e3', '4 e4'])
+  expect(await keys.getAllKeys('tails')).toEqual([[1, expect.any(Number)]])
+  const found = await upgraded.recallEvents({ keyword: 'e' }, { userId: 'me' })
+  expect(found.map(({ id }) => id)).toEqual(['e1', 'e2', 'e3', 'e4'])
+  keys.close()
+  await upgraded.close()
 })
