@@ -122,42 +122,30 @@ test('another instance compacts, erases and updates', async () => {
 })
 
 test('a commit to the session that it was before is refused, to the one that it is is not', async () => {
-  const databaseName = freshDatabaseName()
+  const { databaseName, mine, other, close } = await openTwo()
   const repository = createIndexedDBRepository({ databaseName })
-  const { mine, other, close } = await (async () => {
-    const open = () => createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
-    const services = { mine: open(), other: open() }
-    await services.mine.create({ id: 'a' })
-    return {
-      ...services,
-      async close() {
-        await services.mine.close()
-        await services.other.close()
-      },
-    }
-  })()
   const now = Date.now()
-  const record = (id: string) => ({
-    id,
-    timestamp: now,
-    role: 'user' as const,
-    branch: null,
-    synthetic: false,
-    body: JSON.stringify({ message: { role: 'user', content: id }, metadata: {} }),
-  })
-  const before = (await repository.findSession('a', { now }))?.number
-  await repository.commit('a', { now, events: [record('e1')] })
-  await repository.commit('a', { now, events: [record('e2')] })
+  const commit = (id: string, expectedSession?: number) => {
+    const body = JSON.stringify({ message: { role: 'user', content: id }, metadata: {} })
+    const event = {
+      id,
+      timestamp: now,
+      role: 'user' as const,
+      branch: null,
+      synthetic: false,
+      body,
+    }
+    return repository.commit('a', { now, events: [event], expectedSession })
+  }
+  const before = (await commit('e3')).session.number
+  await commit('e4')
   await other.delete('a')
   await other.create({ id: 'a' })
-  const after = (await createIndexedDBRepository({ databaseName }).findSession('a', { now }))
-    ?.number
+  const after = (await other.repository.findSession('a', { now }))?.number
   expect(after).not.toBe(before)
-  await repository.commit('a', { now, events: [record('e3')], expectedSession: after })
-  await expect(
-    repository.commit('a', { now, events: [record('e4')], expectedSession: before }),
-  ).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
-  expect(await logOf(mine)).toEqual(['1 e3'])
+  await commit('e5', after)
+  await expect(commit('e6', before)).rejects.toMatchObject({ code: 'SESSION_NOT_FOUND' })
+  expect(await logOf(mine)).toEqual(['1 e5'])
   await repository.close()
   await close()
 })
