@@ -2,7 +2,7 @@
 // erased and deleted.
 
 import { type IDBPDatabase, openDB } from 'idb'
-import type { DamageReport, SessionService } from 'turnlog'
+import type { DamageReport, SessionPage, SessionService } from 'turnlog'
 import { createIndexedDBSessionService } from 'turnlog/indexeddb'
 import { describe, expect, test } from 'vitest'
 import { dumpDatabase } from './database-dump.ts'
@@ -196,6 +196,32 @@ describe('what an append changes of a session', () => {
     expect((await service.appendMessage('a', { role: 'user', content: 'six' })).seq).toBe(6)
     expect(await service.getEventVersion('a')).toBe(version + 1)
     expect((await service.listSessions()).sessions).toMatchObject([{ id: 'a', eventCount: 6 }])
+    await service.close()
+  })
+
+  test('what it says of its place in the list is wrong: every other session is listed, page by page', async () => {
+    const databaseName = freshDatabaseName()
+    const service = openWithSmallBlocks(databaseName)
+    for (const [index, id] of ['a', 'b', 'c', 'd'].entries()) {
+      await service.create({ id })
+      const message = { role: 'user' as const, content: id }
+      await service.appendEvent(id, { message, timestamp: 1000 * index })
+      await service.update(id, { metadata: {} }) // closed
+    }
+    const database = await openDB(databaseName)
+    await database.put('heads', { number: 3, recency: ['me', -500, -3] })
+    database.close()
+    const listed: string[] = []
+    for (let cursor: string | null = null; ; ) {
+      const page: SessionPage = await service.listSessions({ limit: 1, cursor })
+      listed.push(...page.sessions.map(({ id }) => id))
+      cursor = page.cursor
+      if (cursor === null) break
+    }
+    expect(listed).toEqual(['d', 'b', 'a'])
+    await service.update('c', { metadata: {} }) // written anew
+    const { sessions } = await service.listSessions()
+    expect(sessions.map(({ id }) => id)).toEqual(['d', 'c', 'b', 'a'])
     await service.close()
   })
 

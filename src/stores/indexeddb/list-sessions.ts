@@ -1,8 +1,8 @@
-/** The sessions of a user in an order, by reading no more than the page (and what has expired on it). */
+/** The sessions of a user in an order, by reading the page, what has expired on it, and the few that are open. */
 
 import { isExpired, listTime } from '../../core/session-record.ts'
 import type { ListRequest, SessionRecord } from '../../core/session-repository.ts'
-import { afterOpen, readHead, readOpenHeads } from './heads.ts'
+import { afterOpen, isOpen, readHead, readOpenHeads } from './heads.ts'
 import { rowsOf } from './key-ranges.ts'
 import type { StoredHead, StoredSession } from './schema.ts'
 import { findByRecord } from './session-directory.ts'
@@ -85,8 +85,11 @@ async function readRecent(
   const places = await Promise.all(
     [...closed, ...open].map(async (head) => {
       const session = await toRecord(transaction, await sessions.get(head.number), head)
-      const time = session === null ? head.recency[1] : -listTime(session, 'recent')
-      return { time, number: -head.number, key: [userId, time, -head.number], session }
+      const own = session === null ? null : -listTime(session, 'recent')
+      const [, place, number] = head.recency
+      const time = isOpen(head) && own !== null ? own : place
+      // At a damaged place a session cannot be shown: pages would go on behind it elsewhere.
+      return { time, number, key: [userId, time, number], session: own === time ? session : null }
     }),
   )
   return places
