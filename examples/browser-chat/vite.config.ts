@@ -6,11 +6,7 @@ import { join } from 'node:path'
 import { defineConfig, minifySync, type Plugin } from 'vite'
 
 const FRAMEWORKS: readonly (readonly [name: string, packages: RegExp])[] = [
-  // With the helper that imports CommonJS, which only React is.
-  [
-    'react',
-    /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\/|rolldown\/runtime/,
-  ],
+  ['react', /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store)\//],
   [
     'ai-sdk',
     /node_modules\/(?:ai|@ai-sdk\/(?!openai-compatible)[^/]+|zod|swr|throttleit|dequal|@opentelemetry|eventsource-parser|@standard-schema|@vercel|@workflow)\//,

@@ -10,17 +10,17 @@ export type Migration = (
   transaction: UpgradeTransaction,
 ) => void | Promise<void>
 
+/** The version of the schema that this code works with. */
+export const VERSION = 5
+
 /**
- * The steps, with the version of the schema that each leads to. Released ones never change. (Versions 2 to 4
- * were never released.)
+ * The steps, with the version that each leads to. Released ones never change. (Versions 2 to 4 were never
+ * released.)
  */
 export const MIGRATIONS: readonly (readonly [version: number, migrate: Migration])[] = [
   [1, createStores],
-  [5, createSearchStores],
+  [VERSION, createSearchStores],
 ]
-
-/** The version that this code works with. */
-export const VERSION = 5
 
 /** The name of the random id that a database gets when it is made: another id, another database. */
 export const IDENTITY = 'identity'
@@ -69,5 +69,5 @@ async function createSearchStores(
     database.deleteObjectStore('tails')
   }
   const tails = unwrap(database.createObjectStore('tails', { keyPath: ['session', 'stamp'] }))
-  for (const session of sessions) tails.put({ session, stamp: 0 } as never) // done when the upgrade is
+  for (const session of sessions) tails.put({ session, stamp: 0 }) // done when the upgrade is
 }

@@ -11,7 +11,7 @@ import { put, type WriteTransaction } from './transactions.ts'
 const MOST_OPEN = 16
 
 export interface SessionChange {
-  /** Whether the session's own record is another as well. */
+  /** Whether the session's own record changes as well, and gets another stamp. */
   readonly isRewritten?: boolean
   /** Whether plain appends need not read the session from now on, until the next change. */
   readonly isOpened?: boolean
