@@ -173,6 +173,21 @@ test('pressed twice, everything is done once', async () => {
   expect(await ana.page.evaluate('asked')).toBe(2)
 })
 
+test('a double click on Send does not stop the answer, though Stop has come under the pointer', async () => {
+  const ana = await newTab(await newContext(), [promptApiFake({ answer: STORY, delay: 100 })])
+  await ana.page.getByLabel('Message', { exact: true }).fill('Tell me a story.')
+  const { mouse } = ana.page
+  await ana.page.getByRole('button', { name: 'Send' }).hover()
+  await mouse.down()
+  await mouse.up()
+  await ana.page.getByRole('button', { name: 'Stop' }).waitFor()
+  await mouse.down({ clickCount: 2 })
+  await mouse.up({ clickCount: 2 })
+  await ana.waitForAnswer()
+  await shows(ana.entries).toHaveCount(2)
+  await shows(ana.entries.last()).toContainText('Once')
+})
+
 test('a question that is edited while an answer comes stays in its editor until that has ended', async () => {
   const ana = await newTab(await newContext(), [promptApiFake({ answer: STORY, delay: 100 })])
   await ana.send('Tell me a story.')

@@ -11,7 +11,7 @@
 import { type CommitPlan, idsOfCommit, planCommit } from '../../core/plan-commit.ts'
 import { isExpired } from '../../core/session-record.ts'
 import type { Commit, EventRecord } from '../../core/session-repository.ts'
-import { findEvent, toEventRows, writeEvents } from './event-rows.ts'
+import { type EventRows, findEvent, toEventRows, writeEvents } from './event-rows.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
 import { nameOf } from './storage-error.ts'
 import {
@@ -64,7 +64,8 @@ export function createCommitter(
     const plan = planCommit(sessionId, commit, { session: found.record, ...NOTHING_STORED })
     if (!plan.changed) return null
     const rows = toEventRows(number, plan.events)
-    const stores = (['events', 'bodies', 'late'] as const).filter((name) => rows[name].length > 0)
+    const names = Object.keys(rows) as (keyof EventRows)[]
+    const stores = names.filter((name) => rows[name].length > 0)
     try {
       await transactions.write(
         async (transaction) => {

@@ -20,9 +20,9 @@ import type {
  */
 export const LONG_BODY = 24 << 10
 
-/** For what is another one from now on. */
+/** Tells what is written now from what was there before. */
 export function newStamp(): number {
-  return Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)
+  return Math.random()
 }
 
 /** The session's two records. */

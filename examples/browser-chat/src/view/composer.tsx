@@ -62,7 +62,13 @@ export function Composer({
         onKeyDown={onKeyDown}
       />
       {isAnswering ? (
-        <button type="button" className="round-button" aria-label="Stop" onClick={onStop}>
+        <button
+          type="button"
+          className="round-button"
+          aria-label="Stop"
+          // The second click of a double click was meant for Send, which was here before.
+          onClick={({ detail }) => detail < 2 && onStop()}
+        >
           <Icon name="stop" />
         </button>
       ) : (
