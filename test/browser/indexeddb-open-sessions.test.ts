@@ -2,13 +2,17 @@
 // to the session as it is, or not at all, and lists know where the logs end.
 
 import * as fc from 'fast-check'
-import { openDB } from 'idb'
+import { deleteDB, openDB } from 'idb'
 import { isSessionError, type SessionService, type SessionServiceOptions } from 'turnlog'
 import { createIndexedDBRepository, createIndexedDBSessionService } from 'turnlog/indexeddb'
 import { expect, inject, test } from 'vitest'
 import { isOpen } from '../../src/stores/indexeddb/heads.ts'
 import { MIGRATIONS } from '../../src/stores/indexeddb/migrations.ts'
-import type { TurnlogSchema, UpgradeTransaction } from '../../src/stores/indexeddb/schema.ts'
+import type {
+  StoredEvent,
+  TurnlogSchema,
+  UpgradeTransaction,
+} from '../../src/stores/indexeddb/schema.ts'
 import { freshDatabaseName } from './indexeddb-harness.ts'
 import { countRequests } from './request-counter.ts'
 import { openWithSmallBlocks } from './sealing.ts'
@@ -118,6 +122,77 @@ test('another instance compacts, erases and updates', async () => {
     'e5',
     'e6',
   ])
+  await close()
+})
+
+test('what a tab wrote beyond the end of a closed log, and was killed before it took it back', async () => {
+  const { databaseName, mine, other, close } = await openTwo()
+  await other.update('a', { metadata: {} })
+  const database = await openDB<TurnlogSchema>(databaseName)
+  const [, second] = await database.getAll('events')
+  const strays = [3, 4, 5].map((seq) => ({ ...(second as StoredEvent), seq, id: `1:late${seq}` }))
+  const addStrays = async () => {
+    for (const stray of strays) await database.add('events', stray)
+  }
+  await addStrays()
+  expect(await logOf(mine)).toEqual(['1 e1', '2 e2'])
+  expect(await mine.findEvent('a', 'late3')).toBeNull()
+  expect(await mine.findById('a')).toMatchObject({ eventCount: 2 })
+  expect(await mine.getEventVersion('a')).toBe(2)
+  expect(await mine.recallEvents({ keyword: 'e' })).toHaveLength(2)
+  expect((await mine.listSessions()).sessions).toMatchObject([{ eventCount: 2 }])
+  await expect(mine.eraseEvent('a', 'late3')).rejects.toMatchObject({ code: 'EVENT_NOT_FOUND' })
+  expect(await mine.appendEvent('a', say('late4'))).toMatchObject({ seq: 3 })
+  expect(await logOf(other)).toEqual(['1 e1', '2 e2', '3 late4'])
+  expect(await database.count('events')).toBe(3)
+
+  await other.clearView('a')
+  await database.add('events', { ...(strays[1] as StoredEvent), id: '1:late3' })
+  const summary = { ...say('summary'), synthetic: true }
+  expect(await other.appendEvents('a', [summary, say('e4')])).toMatchObject([
+    { seq: 4 },
+    { seq: 5 },
+  ])
+  expect(await logOf(mine)).toEqual(['1 e1', '2 e2', '3 late4', '4 summary', '5 e4'])
+
+  await other.update('a', { metadata: {} })
+  await database.add('events', { ...(strays[1] as StoredEvent), seq: 6, id: '1:late6' })
+  await other.delete('a')
+  expect(await database.count('events')).toBe(0)
+  database.close()
+  await close()
+})
+
+test('an append by what was remembered of a database that was deleted writes into no other', async () => {
+  const { databaseName, mine, other, close } = await openTwo()
+  await deleteDB(databaseName)
+  await other.create({ id: 'b', userId: 'you', timeToLive: null })
+  await other.appendEvents('b', [say('f1'), say('f2')])
+  await expect(mine.appendEvent('a', say('e3'))).rejects.toMatchObject({
+    code: 'SESSION_NOT_FOUND',
+  })
+  expect(await countEvents(databaseName)).toBe(2)
+  await other.appendEvent('b', say('f3'))
+  expect((await other.getEvents('b')).map(({ seq, id }) => `${seq} ${id}`)).toEqual([
+    '1 f1',
+    '2 f2',
+    '3 f3',
+  ])
+  await close()
+})
+
+test('an instance that has read an open session appends to it at once', async () => {
+  const { mine, other, close } = await openTwo()
+  for (const [service, id] of [
+    [other, 'f3'],
+    [mine, 'e4'],
+    [other, 'f5'],
+  ] as const) {
+    await service.findById('a')
+    const { counts } = await countRequests(() => service.appendEvent('a', say(id)))
+    expect(counts).toMatchObject({ transactions: 1, written: 1 })
+  }
+  expect(await logOf(mine)).toEqual(['1 e1', '2 e2', '3 f3', '4 e4', '5 f5'])
   await close()
 })
 

@@ -138,7 +138,7 @@ export async function unsealAll(transaction: WriteTransaction): Promise<void> {
     const head = await transaction.objectStore('heads').get(session)
     if (head?.lastSeq === 0) continue
     if (head !== undefined) put(transaction, 'heads', [{ ...head, sealedSeq: 0 }])
-    // Of a head that is lost nobody knows whether there are events.
-    replaceTail(transaction, session, newStamp())
+    // Of a head that is lost nobody knows whether there are events. An open session has a tail.
+    if (head?.tail === undefined) replaceTail(transaction, session, newStamp())
   }
 }

@@ -1,19 +1,11 @@
-/**
- * Commits, in the order of the calls.
- *
- * A plain append to a session that this instance has opened is planned on what it remembers, and its
- * transaction looks for one key while it writes already: the stamp of the session's tail, which every other
- * change replaces. When that is gone, another instance has appended the same `seq`, or an id turns out to be
- * stored (the index over the ids refuses it), the transaction is rolled back, and a second one looks
- * everything up.
- */
+/** Commits, in the order of the calls. */
 
 import { type CommitPlan, idsOfCommit, planCommit } from '../../core/plan-commit.ts'
 import { isExpired } from '../../core/session-record.ts'
-import type { Commit, EventRecord } from '../../core/session-repository.ts'
-import { type EventRows, findEvent, toEventRows, writeEvents } from './event-rows.ts'
+import type { Commit, EventRecord, SessionRecord } from '../../core/session-repository.ts'
+import { findEvent, removeBeyond, toEventRows, writeEvents } from './event-rows.ts'
+import { appendToOpen } from './open-append.ts'
 import type { FoundSession, SessionDirectory } from './session-directory.ts'
-import { nameOf } from './storage-error.ts'
 import {
   add,
   type ReadTransaction,
@@ -42,16 +34,19 @@ export function createCommitter(
       const found = await directory.find(transaction, sessionId)
       const plan = planCommit(sessionId, commit, {
         session: found?.record ?? null,
-        ...(found === null
-          ? NOTHING_STORED
-          : await findStored(transaction, found.record.number, commit)),
+        ...(found === null ? NOTHING_STORED : await findStored(transaction, found.record, commit)),
       })
       if (found === null || !plan.changed) return { plan, written: null }
-      const isRewritten = plan.session.expiresAt !== found.record.expiresAt
+      const { number, userId, lastSeq, expiresAt } = found.record
+      if (!found.isOpen) removeBeyond(transaction, number, lastSeq)
       const isOpened = isPlainAppend(commit) && plan.session.slidingTimeToLive === null
-      if (isOpened) await closeSessions(transaction, found.record.userId)
+      const staysOpen = isOpened && found.tail !== null
+      if (isOpened && !staysOpen) await closeSessions(transaction, userId)
       writePlan(transaction, plan)
-      const after = writeSession(transaction, found, plan.session, { isRewritten, isOpened })
+      const isRewritten = plan.session.expiresAt !== expiresAt
+      const after = staysOpen
+        ? { ...found, record: plan.session }
+        : writeSession(transaction, found, plan.session, { isRewritten, isOpened })
       return { plan, written: { before: found, after } }
     })
 
@@ -62,30 +57,11 @@ export function createCommitter(
     const { number } = found.record
     if ((commit.expectedSession ?? number) !== number) return null
     const plan = planCommit(sessionId, commit, { session: found.record, ...NOTHING_STORED })
-    if (!plan.changed) return null
-    const rows = toEventRows(number, plan.events)
-    const names = Object.keys(rows) as (keyof EventRows)[]
-    const stores = names.filter((name) => rows[name].length > 0)
-    try {
-      await transactions.write(
-        async (transaction) => {
-          const write = async () => writeEvents(transaction, rows, add)
-          const [key] = await Promise.all([
-            transaction.objectStore('tails').getKey([number, tail]),
-            write(),
-          ])
-          if (key === undefined) throw new DOMException('it has changed', CONFLICT)
-        },
-        ['tails', ...stores],
-      )
-      return { plan, written: { before: found, after: { ...found, record: plan.session } } }
-    } catch (error) {
-      if (nameOf((error as Error).cause) === CONFLICT) return null
-      throw error
-    }
+    if (!plan.changed || !(await appendToOpen(transactions, found, tail, plan.events))) return null
+    return { plan, written: { before: found, after: { ...found, record: plan.session } } }
   }
 
-  const commitNow: Committer = async (sessionId, commit) => {
+  const commitEither: Committer = async (sessionId, commit) => {
     const committed =
       (isPlainAppend(commit) ? await commitRemembered(sessionId, commit) : null) ??
       (await commitLookingUp(sessionId, commit))
@@ -95,10 +71,10 @@ export function createCommitter(
 
   return async (sessionId, commit) => {
     const before = running.get(sessionId)
-    const mine = before === undefined ? commitNow(sessionId, commit) : after(before)
+    const mine = before === undefined ? commitEither(sessionId, commit) : after(before)
     async function after(earlier: Promise<unknown>): Promise<Committed> {
       await earlier.catch(() => undefined) // whoever made that call is told
-      return commitNow(sessionId, commit)
+      return commitEither(sessionId, commit)
     }
     running.set(sessionId, mine)
     try {
@@ -108,9 +84,6 @@ export function createCommitter(
     }
   }
 }
-
-/** What the browser says of a key that is taken. */
-const CONFLICT = 'ConstraintError'
 
 /** What is stored of the ids of a commit, until that is looked up. */
 const NOTHING_STORED = { stored: new Map<string, EventRecord>(), operationStored: false }
@@ -128,14 +101,17 @@ function isPlainAppend(commit: Commit): boolean {
 /** What the store holds of a commit already. */
 async function findStored(
   transaction: ReadTransaction,
-  session: number,
+  session: SessionRecord,
   commit: Commit,
 ): Promise<{ stored: ReadonlyMap<string, EventRecord>; operationStored: boolean }> {
   const [events, operation] = await Promise.all([
     Promise.all(idsOfCommit(commit).map((id) => findEvent(transaction, session, id))),
     commit.operationId === undefined
       ? undefined
-      : transaction.objectStore('boundaries').index('id').getKey([session, commit.operationId]),
+      : transaction
+          .objectStore('boundaries')
+          .index('id')
+          .getKey([session.number, commit.operationId]),
   ])
   const stored = events.filter((event) => event !== null)
   return {

@@ -1,14 +1,16 @@
 /** The records of events and of their long bodies. */
 
 import { unwrap } from 'idb'
-import type { EventRecord } from '../../core/session-repository.ts'
+import type { EventRecord, SessionRecord } from '../../core/session-repository.ts'
 import type { StoredBody, StoredEvent, StoredLateness } from './schema.ts'
 import { hasLongBody, salvageEvent, toStoredEvent, toStoredId } from './stored-records.ts'
 import {
   type add,
   put,
   type ReadTransaction,
+  type RequestTarget,
   readLarge,
+  remove,
   type WriteTransaction,
 } from './transactions.ts'
 
@@ -30,9 +32,23 @@ export function toEventRows(session: number, events: readonly EventRecord[]): Ev
   }
 }
 
+/**
+ * Removes what appends that came too late left beyond the end of a log. What they left in `late` stays: it
+ * says where to look, and nobody looks there.
+ */
+export function removeBeyond(
+  transaction: WriteTransaction,
+  session: number,
+  lastSeq: number,
+): void {
+  const beyond = IDBKeyRange.bound([session, lastSeq], [session, []], true)
+  remove(transaction, 'events', beyond)
+  remove(transaction, 'bodies', beyond)
+}
+
 /** Writes events with `add` or, over those that are there, with `put`. */
 export function writeEvents(
-  transaction: WriteTransaction,
+  transaction: RequestTarget,
   { events, bodies, late }: EventRows,
   write: typeof add,
 ): void {
@@ -43,16 +59,21 @@ export function writeEvents(
 
 export async function findStoredEvent(
   transaction: ReadTransaction,
-  session: number,
+  { number, lastSeq }: SessionRecord,
   eventId: string,
 ): Promise<StoredEvent | undefined> {
-  return transaction.objectStore('events').index('id').get(toStoredId(session, eventId))
+  const stored = await transaction
+    .objectStore('events')
+    .index('id')
+    .get(toStoredId(number, eventId))
+  // Beyond the end there may be what another instance is about to take back.
+  return stored === undefined || stored.seq > lastSeq ? undefined : stored
 }
 
 /** The event with an id, or what is left of it. */
 export async function findEvent(
   transaction: ReadTransaction,
-  session: number,
+  session: SessionRecord,
   eventId: string,
 ): Promise<EventRecord | null> {
   const stored = await findStoredEvent(transaction, session, eventId)

@@ -18,7 +18,7 @@ import { listSessions, readSession, readSessionsOf } from './list-sessions.ts'
 import { createLogSource } from './log-source.ts'
 import type { StoredSession } from './schema.ts'
 import { createSealer } from './sealer.ts'
-import { createSessionDirectory, type FoundSession } from './session-directory.ts'
+import { createSessionDirectory, type FoundSession, toFound } from './session-directory.ts'
 import {
   hasLongBody,
   isIntactHead,
@@ -88,11 +88,10 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
         if (existing !== null) await removeRows(transaction, [existing.stored.number])
         // Indexes over the number need it in the record: browsers draw it after they have made the keys.
         const number = await transaction.objectStore('sessions').add({} as StoredSession)
-        const record = { ...input, number }
-        const { stored, head } = toStoredSession(record, 0)
+        const { stored, head } = toStoredSession({ ...input, number }, 0)
         put(transaction, 'sessions', [stored])
         add(transaction, 'heads', [head])
-        return { created: true, found: { stored, record, sealedSeq: 0, isOpen: false, tail: null } }
+        return { created: true, found: toFound(transaction, stored, head) }
       })
       directory.remember(found)
       if (created) channel.notify([input.id])
@@ -159,7 +158,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
     async findEvent(sessionId, eventId, { now }) {
       return transactions.read(async (transaction) => {
         const { record } = await requireFound(transaction, sessionId, now)
-        const event = await findEvent(transaction, record.number, eventId)
+        const event = await findEvent(transaction, record, eventId)
         return event === null ? null : { ...event, ...placeOf(record.boundary, event.seq) }
       })
     },
@@ -181,7 +180,7 @@ export function createRepository(options: RepositoryOptions): SessionRepository 
       const erased = await transactions.write(async (transaction) => {
         const session = await requireFound(transaction, sessionId, now)
         const { number } = session.record
-        const found = await findStoredEvent(transaction, number, eventId)
+        const found = await findStoredEvent(transaction, session.record, eventId)
         if (found === undefined) return null
         if (hasLongBody(found)) remove(transaction, 'bodies', [number, found.seq])
         writeEvents(transaction, toEventRows(number, [{ ...salvageEvent(found), body }]), put)

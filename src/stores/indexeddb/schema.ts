@@ -42,6 +42,8 @@ export interface StoredHead {
    * open session is `Infinity`: its place is not known.
    */
   readonly recency: readonly [userId: string, minusTime: number, minusNumber: number]
+  /** The `stamp` of its tail, when it is open. */
+  readonly tail?: number
 }
 
 /** An event. Fields that say the usual are absent, to keep the record small. */

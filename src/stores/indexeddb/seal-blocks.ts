@@ -39,17 +39,20 @@ export interface MadeBlocks {
   readonly heads: ReadonlyMap<number, StoredHead>
   /** How many events are in no block then; infinite when there are more than were counted. */
   readonly left: number
+  /** How many events this instance had appended when the tails were looked at. */
+  readonly appended: number
 }
 
 /** Makes a block when the tails hold enough for it, or as many as this instance has just appended. */
 export async function makeBlocks(
   transaction: ReadTransaction,
   { limits }: SearchSettings,
-  { isLong, meanLength }: SealingDemand,
+  demand: SealingDemand,
   recent: RecentEvents,
 ): Promise<MadeBlocks> {
   const most = Math.max(1, Math.min(MOST_BLOCKS, Math.floor(recent.count / limits.events)))
   const found = await readTails(transaction, most * limits.events)
+  const { isLong, meanLength, appendedSoFar: appended } = demand
   let tails = found.tails
   const firsts = new Map<number, number>()
   const blocks: SealedBlock[] = []
@@ -66,7 +69,7 @@ export async function makeBlocks(
     for (const [session, first] of block.firsts) firsts.set(session, first)
   }
   const left = found.isAll || blocks.length === 0 ? countTails(tails) : Number.POSITIVE_INFINITY
-  return { blocks, firsts, heads: found.heads, left }
+  return { blocks, firsts, heads: found.heads, left, appended }
 }
 
 /** Writes blocks: those that were made before, unless the tails have changed since. */
@@ -75,49 +78,39 @@ export async function sealBlocks(
   made: MadeBlocks | null,
   make: (transaction: ReadTransaction) => Promise<MadeBlocks>,
 ): Promise<MadeBlocks> {
-  const [lastGroup, heads] = await Promise.all([
+  const [lastGroup, current] = await Promise.all([
     readLastGroup(transaction),
-    made === null ? null : readCurrentHeads(transaction, made),
+    made === null ? make(transaction) : withCurrentHeads(transaction, made),
   ])
-  if (made !== null && heads !== null) return write(transaction, made, heads, lastGroup)
-  const now = await make(transaction)
-  return write(transaction, now, now.heads, lastGroup)
-}
-
-/** The heads now; `null` when a tail begins elsewhere by now, or one of its texts may be gone. */
-async function readCurrentHeads(
-  transaction: ReadTransaction,
-  { firsts, heads }: MadeBlocks,
-): Promise<ReadonlyMap<number, StoredHead> | null> {
-  const current = new Map<number, StoredHead>()
-  const sessions = [...firsts.keys()]
-  for (const head of await Promise.all(sessions.map((number) => readHead(transaction, number)))) {
-    const before = head === null ? undefined : heads.get(head.number)
-    const isSame =
-      head !== null && head.stamp === before?.stamp && sealedSeqOf(head) === sealedSeqOf(before)
-    if (!isSame) return null
-    current.set(head.number, head)
-  }
-  return current
-}
-
-async function write(
-  transaction: WriteTransaction,
-  made: MadeBlocks,
-  heads: ReadonlyMap<number, StoredHead>,
-  lastGroup: StoredGroupRecord | null,
-): Promise<MadeBlocks> {
-  if (!(await writeBlocks(transaction, made.blocks, lastGroup))) {
+  const now = current ?? (await make(transaction))
+  if (!(await writeBlocks(transaction, now.blocks, lastGroup))) {
     await unsealAll(transaction)
-    return { blocks: [], firsts: new Map(), heads, left: Number.POSITIVE_INFINITY }
+    return { ...now, blocks: [], firsts: new Map(), left: Number.POSITIVE_INFINITY }
   }
-  for (const [session, first] of made.firsts) {
-    const head = heads.get(session)
+  for (const [session, first] of now.firsts) {
+    const head = now.heads.get(session)
     if (head === undefined) continue
     put(transaction, 'heads', [{ ...head, sealedSeq: first - 1 }])
     if (first > head.lastSeq && !isOpen(head)) remove(transaction, 'tails', rowsOf(session))
   }
-  return made
+  return now
+}
+
+/** The same with the heads of now; `null` when a tail begins elsewhere by now, or one of its texts may be gone. */
+async function withCurrentHeads(
+  transaction: ReadTransaction,
+  made: MadeBlocks,
+): Promise<MadeBlocks | null> {
+  const heads = new Map<number, StoredHead>()
+  const sessions = [...made.firsts.keys()]
+  for (const head of await Promise.all(sessions.map((number) => readHead(transaction, number)))) {
+    const before = head === null ? undefined : made.heads.get(head.number)
+    const isSame =
+      head !== null && head.stamp === before?.stamp && sealedSeqOf(head) === sealedSeqOf(before)
+    if (!isSame) return null
+    heads.set(head.number, head)
+  }
+  return { ...made, heads }
 }
 
 /** Writes new blocks and their entries in the directory; `false` when that is damaged. */

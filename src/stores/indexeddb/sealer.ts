@@ -35,14 +35,13 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
       try {
         if (isDamaged) await transactions.write((transaction) => unsealAll(transaction))
         isDamaged = false
-        const { appendedSoFar } = demand
         // What was just appended need not be read: that takes one transaction.
         const made = recent.count < settings.limits.events ? await transactions.read(make) : null
-        const { blocks, firsts, left } =
+        const { blocks, firsts, left, appended } =
           made?.blocks.length === 0
             ? made
             : await transactions.write((transaction) => sealBlocks(transaction, made, make))
-        demand.looked({ blocks: blocks.length, left }, appendedSoFar)
+        demand.looked({ blocks: blocks.length, left }, appended)
         recent.dropBefore(firsts)
       } catch {
         // No answer depends on it: what is not sealed is looked at event by event. A full quota or a

@@ -2,7 +2,7 @@
 
 import type { SessionRecord } from '../../core/session-repository.ts'
 import { isOpen, readHead } from './heads.ts'
-import type { StoredHead, StoredSession } from './schema.ts'
+import type { Database, StoredHead, StoredSession } from './schema.ts'
 import { fromStoredSession, isIntactHead, sealedSeqOf } from './stored-records.ts'
 import type { ReadTransaction } from './transactions.ts'
 
@@ -12,8 +12,10 @@ export interface FoundSession {
   /** Events up to this `seq` are in blocks. */
   readonly sealedSeq: number
   readonly isOpen: boolean
-  /** The stamp of its tail, when this instance has opened it. */
+  /** The stamp of its tail, when it is open. */
   readonly tail: number | null
+  /** Where it was found. */
+  readonly database: Database
 }
 
 export interface SessionDirectory {
@@ -48,13 +50,13 @@ export function createSessionDirectory(): SessionDirectory {
     async find(transaction, sessionId) {
       const known = remembered.get(sessionId)
       if (known !== undefined) {
-        const { stored, record, tail } = known
+        const { stored, record } = known
         const head = await transaction.objectStore('heads').get(stored.number)
         // The stamp says that the record is the same, and not one of another database by now. A head that is
         // damaged is written again by the next append, which must look it up.
         if (isIntactHead(head) && head.stamp === stored.stamp) {
           const current = await readHead(transaction, stored.number, head, record)
-          if (current !== null) return remember(toFound(stored, current, tail))
+          if (current !== null) return remember(toFound(transaction, stored, current))
         }
         remembered.delete(sessionId)
       }
@@ -72,10 +74,20 @@ export async function findByRecord(
   head?: StoredHead,
 ): Promise<FoundSession | null> {
   const current = stored === undefined ? null : await readHead(transaction, stored.number, head)
-  return stored === undefined || current === null ? null : toFound(stored, current, null)
+  return stored === undefined || current === null ? null : toFound(transaction, stored, current)
 }
 
-function toFound(stored: StoredSession, head: StoredHead, tail: number | null): FoundSession {
-  const record = fromStoredSession(stored, head)
-  return { stored, record, sealedSeq: sealedSeqOf(head), isOpen: isOpen(head), tail }
+export function toFound(
+  { db }: ReadTransaction,
+  stored: StoredSession,
+  head: StoredHead,
+): FoundSession {
+  return {
+    stored,
+    record: fromStoredSession(stored, head),
+    sealedSeq: sealedSeqOf(head),
+    isOpen: isOpen(head),
+    tail: head.tail ?? null,
+    database: db,
+  }
 }

@@ -51,7 +51,7 @@ export function toStoredSession(
 
 export function fromStoredSession(
   { stamp, ...stored }: StoredSession,
-  { stamp: sameStamp, sealedSeq, recency, ...head }: StoredHead,
+  { stamp: sameStamp, sealedSeq, recency, tail, ...head }: StoredHead,
 ): SessionRecord {
   return { ...stored, ...head }
 }

@@ -3,23 +3,22 @@
 import { type IDBPTransaction, unwrap } from 'idb'
 
 /** What `IDBPTransaction`s of any schema and mode have in common. */
-interface Endable {
-  readonly error: DOMException | null
+interface Ending {
   readonly done: Promise<void>
-  abort(): void
 }
 
-/**
- * Settles when the transaction has committed or was rolled back, then with the error that caused it.
- * (idb's `done` settles at the first failed request already, with an `AbortError` for what failed.)
- */
-export function endOf(transaction: Endable): Promise<void> {
+/** {@link endOfNative} of idb's. (Its `done` settles at the first failed request already, with an `AbortError` for what failed.) */
+export function endOf(transaction: Ending): Promise<void> {
   transaction.done.catch(ignore)
-  const native = unwrap(transaction as unknown as IDBPTransaction)
+  return endOfNative(unwrap(transaction as unknown as IDBPTransaction))
+}
+
+/** Settles when the transaction has committed or was rolled back, then with the error that caused it. */
+export function endOfNative(transaction: IDBTransaction): Promise<void> {
   const ended = new Promise<void>((resolve, reject) => {
-    native.addEventListener('complete', () => resolve())
-    native.addEventListener('abort', () => {
-      reject(native.error ?? new DOMException('the transaction was aborted', 'AbortError'))
+    transaction.addEventListener('complete', () => resolve())
+    transaction.addEventListener('abort', () => {
+      reject(transaction.error ?? new DOMException('the transaction was aborted', 'AbortError'))
     })
   })
   // Not everyone waits for the end: a failed request is known before.
@@ -28,7 +27,7 @@ export function endOf(transaction: Endable): Promise<void> {
 }
 
 /** Rolls back, unless it is over already. */
-export function abort(transaction: Endable): void {
+export function abort(transaction: { abort(): void }): void {
   try {
     transaction.abort()
   } catch {

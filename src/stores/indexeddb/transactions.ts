@@ -5,7 +5,7 @@ import { isSessionError } from '../../core/errors.ts'
 import type { Connection } from './connection.ts'
 import type { Database, TurnlogSchema } from './schema.ts'
 import { nameOf, toStorageError } from './storage-error.ts'
-import { abort, endOf } from './transaction-end.ts'
+import { abort, endOf, endOfNative } from './transaction-end.ts'
 
 const STORES = [
   'sessions',
@@ -41,6 +41,17 @@ export interface Transactions {
     work: (transaction: WriteTransaction) => Promise<T>,
     stores?: readonly StoreName[],
   ): Promise<T>
+  /**
+   * Makes requests that need no answers, in a transaction that is on its way to be committed before it is
+   * done with them: one way to the storage and back instead of two. Settles when it has committed, with what
+   * the request gave.
+   *
+   * @throws SessionError, and nothing was written.
+   */
+  writeAtOnce<T>(
+    stores: readonly StoreName[],
+    request: (transaction: IDBTransaction) => IDBRequest<T> | null,
+  ): Promise<T | null>
 }
 
 export function createTransactions(
@@ -79,6 +90,21 @@ export function createTransactions(
         await ended
         return result
       }),
+
+    writeAtOnce: (stores, request) =>
+      run(async (database) => {
+        const transaction = unwrap(database).transaction(stores, 'readwrite', { durability })
+        const ended = endOfNative(transaction)
+        try {
+          const made = request(transaction)
+          transaction.commit()
+          await ended
+          return made === null ? null : made.result
+        } catch (error) {
+          abort(transaction)
+          throw error
+        }
+      }),
   }
 }
 
@@ -114,25 +140,33 @@ export function readLarge<T>(request: IDBRequest<T>): Promise<T | undefined> {
   })
 }
 
+/** A transaction as idb gives it, or the browser's own. */
+export type RequestTarget = WriteTransaction | IDBTransaction
+
+function nativeOf(transaction: RequestTarget): IDBTransaction {
+  const native: IDBTransaction | undefined = unwrap(transaction as WriteTransaction)
+  return native ?? (transaction as IDBTransaction)
+}
+
 /** Writes records. Nobody waits for each of them: a write is done when its transaction has committed. */
 export function put<Name extends StoreName>(
-  transaction: WriteTransaction,
+  transaction: RequestTarget,
   store: Name,
   records: readonly TurnlogSchema[Name]['value'][],
 ): void {
   if (records.length === 0) return
-  const target = unwrap(transaction).objectStore(store)
+  const target = nativeOf(transaction).objectStore(store)
   for (const record of records) target.put(record)
 }
 
 /** {@link put} that rolls the transaction back with a `ConstraintError` when a key is taken. */
 export function add<Name extends StoreName>(
-  transaction: WriteTransaction,
+  transaction: RequestTarget,
   store: Name,
   records: readonly TurnlogSchema[Name]['value'][],
 ): void {
   if (records.length === 0) return
-  const target = unwrap(transaction).objectStore(store)
+  const target = nativeOf(transaction).objectStore(store)
   for (const record of records) target.add(record)
 }
 

@@ -2,7 +2,7 @@
 
 import type { SessionRecord } from '../../core/session-repository.ts'
 import { openRecency, readOpenHeads } from './heads.ts'
-import { type FoundSession, findByRecord } from './session-directory.ts'
+import { type FoundSession, findByRecord, toFound } from './session-directory.ts'
 import { newStamp, toStoredSession } from './stored-records.ts'
 import { replaceTail } from './tail-stamps.ts'
 import { put, type WriteTransaction } from './transactions.ts'
@@ -17,7 +17,7 @@ export interface SessionChange {
   readonly isOpened?: boolean
 }
 
-/** Writes a session. Appends by what was remembered of it until now are rolled back. */
+/** Writes a session. Appends by what was remembered of it until now come too late. */
 export function writeSession(
   transaction: WriteTransaction,
   { stored, record, sealedSeq, ...found }: FoundSession,
@@ -26,21 +26,16 @@ export function writeSession(
 ): FoundSession {
   const { number, userId, lastSeq } = session
   const records = toStoredSession(session, sealedSeq, isRewritten ? newStamp() : stored.stamp)
+  const tail = newStamp()
+  const head = isOpened
+    ? { ...records.head, recency: openRecency(userId, number), tail }
+    : records.head
   if (isRewritten) put(transaction, 'sessions', [records.stored])
-  put(transaction, 'heads', [
-    isOpened ? { ...records.head, recency: openRecency(userId, number) } : records.head,
-  ])
-  const tail = isOpened || lastSeq > sealedSeq ? newStamp() : null
+  put(transaction, 'heads', [head])
   if (isOpened || found.isOpen || record.lastSeq === sealedSeq) {
-    replaceTail(transaction, number, tail)
+    replaceTail(transaction, number, isOpened || lastSeq > sealedSeq ? tail : null)
   }
-  return {
-    stored: records.stored,
-    record: session,
-    sealedSeq,
-    isOpen: isOpened,
-    tail: isOpened ? tail : null,
-  }
+  return toFound(transaction, records.stored, head)
 }
 
 /** Closes the open sessions of a user when there are many: those in use are opened again. */
