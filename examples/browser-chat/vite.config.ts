@@ -71,6 +71,8 @@ export default defineConfig({
     // Chromium warns of preloads that a service worker answers.
     modulePreload: false,
     rolldownOptions: {
+      // No getter here does more than give a value.
+      treeshake: { propertyReadSideEffects: false },
       output: {
         codeSplitting: {
           groups: FRAMEWORKS.map(([name, test], index) => ({ name, test, priority: 9 - index })),

@@ -116,16 +116,13 @@ export function App() {
       soon()
       if (settings.place === 'worker') tabs.postMessage(id)
     })
-    const onVisible = () => {
-      if (document.visibilityState === 'visible') soon()
-    }
-    document.addEventListener('visibilitychange', onVisible)
+    document.addEventListener('visibilitychange', soon)
     addEventListener('online', soon)
     return () => {
       stop()
       tabs.close()
       clearTimeout(timer)
-      document.removeEventListener('visibilitychange', onVisible)
+      document.removeEventListener('visibilitychange', soon)
       removeEventListener('online', soon)
     }
   }, [sessions, settings.place, refresh])
@@ -145,7 +142,7 @@ export function App() {
   const onCreated = useCallback(() => select({ id: selected, isNew: false }), [select, selected])
 
   /** Runs something that the person has asked for, and says when it fails. */
-  const attempt = async (what: string, run: () => Promise<void>) => {
+  const attempt = async (what: string, run: () => Promise<unknown>) => {
     try {
       await run()
       await refresh()
@@ -195,9 +192,7 @@ export function App() {
       const browser = openPlace('browser', () => undefined)
       try {
         const { moved, stayed } = await moveConversations(browser, sessions)
-        onNotice(
-          `${moved} ${moved === 1 ? 'conversation is' : 'conversations are'} on the Worker now.`,
-        )
+        onNotice(`${conversations(moved)} on the Worker now.`)
         if (stayed.length > 0) onNotice(`Still in this browser: ${stayed.join('; ')}`, true)
       } finally {
         await browser.close()
@@ -252,9 +247,9 @@ export function App() {
           onSelect={(id) => openStored(id)}
           onOpenHit={(id, seq, query) => openStored(id, { seq, query })}
           onRename={(session, title) =>
-            void attempt('It was not renamed', async () => {
-              await renameConversation(sessions, session.id, title)
-            })
+            void attempt('It was not renamed', () =>
+              renameConversation(sessions, session.id, title),
+            )
           }
           onDelete={(session) => void remove(session)}
           onExport={(session) =>
@@ -306,9 +301,7 @@ export function App() {
         </header>
         {offer > 0 && (
           <div className="offer" role="status">
-            <span>
-              {offer} {offer === 1 ? 'conversation is' : 'conversations are'} still in this browser.
-            </span>
+            <span>{conversations(offer)} still in this browser.</span>
             <button type="button" className="button primary" onClick={() => void moveHere()}>
               Move to the Worker
             </button>
@@ -348,6 +341,10 @@ export function App() {
       <Toasts toasts={toasts} onDismiss={dismiss} />
     </div>
   )
+}
+
+function conversations(count: number): string {
+  return `${count} ${count === 1 ? 'conversation is' : 'conversations are'}`
 }
 
 interface Selection {

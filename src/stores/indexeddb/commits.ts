@@ -70,12 +70,9 @@ export function createCommitter(
   }
 
   return async (sessionId, commit) => {
-    const before = running.get(sessionId)
-    const mine = before === undefined ? commitEither(sessionId, commit) : after(before)
-    async function after(earlier: Promise<unknown>): Promise<Committed> {
-      await earlier.catch(() => undefined) // whoever made that call is told
-      return commitEither(sessionId, commit)
-    }
+    const start = () => commitEither(sessionId, commit)
+    // Whoever made the call before is told of its error.
+    const mine = running.get(sessionId)?.then(start, start) ?? start()
     running.set(sessionId, mine)
     try {
       return await mine

@@ -8,7 +8,6 @@ import {
   type add,
   put,
   type ReadTransaction,
-  type RequestTarget,
   readLarge,
   remove,
   type WriteTransaction,
@@ -32,10 +31,7 @@ export function toEventRows(session: number, events: readonly EventRecord[]): Ev
   }
 }
 
-/**
- * Removes what appends that came too late left beyond the end of a log. What they left in `late` stays: it
- * says where to look, and nobody looks there.
- */
+/** Removes what appends that came too late left beyond the end of a log. */
 export function removeBeyond(
   transaction: WriteTransaction,
   session: number,
@@ -48,7 +44,7 @@ export function removeBeyond(
 
 /** Writes events with `add` or, over those that are there, with `put`. */
 export function writeEvents(
-  transaction: RequestTarget,
+  transaction: WriteTransaction,
   { events, bodies, late }: EventRows,
   write: typeof add,
 ): void {

@@ -11,11 +11,11 @@
 
 import { unwrap } from 'idb'
 import type { EventRecord } from '../../core/session-repository.ts'
-import { type EventRows, removeBeyond, toEventRows, writeEvents } from './event-rows.ts'
+import { removeBeyond, toEventRows } from './event-rows.ts'
 import { isOpen, readHead } from './heads.ts'
 import type { FoundSession } from './session-directory.ts'
 import { nameOf } from './storage-error.ts'
-import { add, remove, type Transactions } from './transactions.ts'
+import type { Transactions } from './transactions.ts'
 
 /** Whether the events were appended; if not, none is in the log, and the session has to be looked up. */
 export async function appendToOpen(
@@ -25,17 +25,21 @@ export async function appendToOpen(
   events: readonly EventRecord[],
 ): Promise<boolean> {
   const rows = toEventRows(number, events)
-  const names = Object.keys(rows) as (keyof EventRows)[]
-  const stores = names.filter((name) => rows[name].length > 0)
+  // What says of an event that it is late is not at the end of anything: it could not be taken back.
+  if (rows.late.length > 0) return false
+  const stores = rows.bodies.length > 0 ? (['events', 'bodies'] as const) : (['events'] as const)
   try {
     const key = await transactions.writeAtOnce(['tails', ...stores], (transaction) => {
       // Numbers of sessions mean nothing in another database.
       if (transaction.db !== unwrap(database)) return null
       const request = transaction.objectStore('tails').getKey([number, tail])
-      writeEvents(transaction, rows, add)
+      for (const name of stores) {
+        const store = transaction.objectStore(name)
+        for (const row of rows[name]) store.add(row)
+      }
       return request
     })
-    if (key === undefined) await takeBack(transactions, number, lastSeq, rows)
+    if (key === undefined) await takeBack(transactions, number, lastSeq)
     return Array.isArray(key)
   } catch (error) {
     if (nameOf((error as Error).cause) === 'ConstraintError') return false
@@ -44,16 +48,10 @@ export async function appendToOpen(
 }
 
 /** Removes what came too late; in an open log its places are others' by now. */
-function takeBack(
-  transactions: Transactions,
-  number: number,
-  lastKnown: number,
-  { late }: EventRows,
-): Promise<void> {
+function takeBack(transactions: Transactions, number: number, lastKnown: number): Promise<void> {
   return transactions.write(async (transaction) => {
     const head = await readHead(transaction, number)
     if (head !== null && isOpen(head)) return
     removeBeyond(transaction, number, head?.lastSeq ?? lastKnown)
-    for (const { timestamp, seq } of late) remove(transaction, 'late', [number, timestamp, seq])
   })
 }

@@ -23,7 +23,7 @@ import { isOpen, readHead } from './heads.ts'
 import { rowsBetween, rowsOf } from './key-ranges.ts'
 import type { RecentEvents } from './recent-events.ts'
 import type { StoredBlockRecord, StoredGroupRecord, StoredHead } from './schema.ts'
-import { fromStoredEvent, hasLongBody, sealedSeqOf, toBlockRecord } from './stored-records.ts'
+import { fromStoredEvent, hasLongBody, toBlockRecord } from './stored-records.ts'
 import { readTails } from './tails.ts'
 import { put, type ReadTransaction, remove, type WriteTransaction } from './transactions.ts'
 
@@ -72,45 +72,35 @@ export async function makeBlocks(
   return { blocks, firsts, heads: found.heads, left, appended }
 }
 
-/** Writes blocks: those that were made before, unless the tails have changed since. */
+/**
+ * Writes blocks that were made; `false` when others have to be made, because a tail begins elsewhere by now
+ * or one of its texts may be gone, or everything has to be sealed anew.
+ */
 export async function sealBlocks(
   transaction: WriteTransaction,
-  made: MadeBlocks | null,
-  make: (transaction: ReadTransaction) => Promise<MadeBlocks>,
-): Promise<MadeBlocks> {
-  const [lastGroup, current] = await Promise.all([
+  { blocks, firsts, heads }: MadeBlocks,
+): Promise<boolean> {
+  const [lastGroup, ...found] = await Promise.all([
     readLastGroup(transaction),
-    made === null ? make(transaction) : withCurrentHeads(transaction, made),
+    ...[...firsts.keys()].map((number) => readHead(transaction, number)),
   ])
-  const now = current ?? (await make(transaction))
-  if (!(await writeBlocks(transaction, now.blocks, lastGroup))) {
+  const current = found
+    .filter((head) => head !== null)
+    .filter(({ number, stamp, sealedSeq }) => {
+      const before = heads.get(number)
+      return stamp === before?.stamp && sealedSeq === before.sealedSeq
+    })
+  if (current.length < found.length) return false
+  if (!(await writeBlocks(transaction, blocks, lastGroup))) {
     await unsealAll(transaction)
-    return { ...now, blocks: [], firsts: new Map(), left: Number.POSITIVE_INFINITY }
+    return false
   }
-  for (const [session, first] of now.firsts) {
-    const head = now.heads.get(session)
-    if (head === undefined) continue
+  for (const head of current) {
+    const first = firsts.get(head.number) ?? 0
     put(transaction, 'heads', [{ ...head, sealedSeq: first - 1 }])
-    if (first > head.lastSeq && !isOpen(head)) remove(transaction, 'tails', rowsOf(session))
+    if (first > head.lastSeq && !isOpen(head)) remove(transaction, 'tails', rowsOf(head.number))
   }
-  return now
-}
-
-/** The same with the heads of now; `null` when a tail begins elsewhere by now, or one of its texts may be gone. */
-async function withCurrentHeads(
-  transaction: ReadTransaction,
-  made: MadeBlocks,
-): Promise<MadeBlocks | null> {
-  const heads = new Map<number, StoredHead>()
-  const sessions = [...made.firsts.keys()]
-  for (const head of await Promise.all(sessions.map((number) => readHead(transaction, number)))) {
-    const before = head === null ? undefined : made.heads.get(head.number)
-    const isSame =
-      head !== null && head.stamp === before?.stamp && sealedSeqOf(head) === sealedSeqOf(before)
-    if (!isSame) return null
-    heads.set(head.number, head)
-  }
-  return { ...made, heads }
+  return true
 }
 
 /** Writes new blocks and their entries in the directory; `false` when that is damaged. */

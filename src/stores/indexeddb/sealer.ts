@@ -35,12 +35,12 @@ export function createSealer(transactions: Transactions, settings: SearchSetting
       try {
         if (isDamaged) await transactions.write((transaction) => unsealAll(transaction))
         isDamaged = false
-        // What was just appended need not be read: that takes one transaction.
-        const made = recent.count < settings.limits.events ? await transactions.read(make) : null
-        const { blocks, firsts, left, appended } =
-          made?.blocks.length === 0
-            ? made
-            : await transactions.write((transaction) => sealBlocks(transaction, made, make))
+        const made = await transactions.read(make)
+        const { blocks, firsts, left, appended } = made
+        if (blocks.length > 0) {
+          const isWritten = await transactions.write((transaction) => sealBlocks(transaction, made))
+          if (!isWritten) continue
+        }
         demand.looked({ blocks: blocks.length, left }, appended)
         recent.dropBefore(firsts)
       } catch {

@@ -56,7 +56,7 @@ export function createSessionDirectory(): SessionDirectory {
         // damaged is written again by the next append, which must look it up.
         if (isIntactHead(head) && head.stamp === stored.stamp) {
           const current = await readHead(transaction, stored.number, head, record)
-          if (current !== null) return remember(toFound(transaction, stored, current))
+          return remember(toFound(transaction, stored, current ?? head))
         }
         remembered.delete(sessionId)
       }

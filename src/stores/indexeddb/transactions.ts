@@ -34,18 +34,15 @@ export interface Transactions {
   /**
    * Settles when the transaction has committed.
    *
-   * @param stores all that it needs; default is every one, which costs an append a tenth more.
    * @throws SessionError, and nothing was written.
    */
-  write<T>(
-    work: (transaction: WriteTransaction) => Promise<T>,
-    stores?: readonly StoreName[],
-  ): Promise<T>
+  write<T>(work: (transaction: WriteTransaction) => Promise<T>): Promise<T>
   /**
    * Makes requests that need no answers, in a transaction that is on its way to be committed before it is
    * done with them: one way to the storage and back instead of two. Settles when it has committed, with what
    * the request gave.
    *
+   * @param stores all that it needs: every one would cost an append a tenth more.
    * @throws SessionError, and nothing was written.
    */
   writeAtOnce<T>(
@@ -79,11 +76,9 @@ export function createTransactions(
         return attemptWork(transaction, work)
       }),
 
-    write: (work, stores = STORES) =>
+    write: (work) =>
       run(async (database) => {
-        const transaction = database.transaction(stores as typeof STORES, 'readwrite', {
-          durability,
-        })
+        const transaction = database.transaction(STORES, 'readwrite', { durability })
         const ended = endOf(transaction)
         const result = await attemptWork(transaction, work)
         transaction.commit()
@@ -92,23 +87,20 @@ export function createTransactions(
       }),
 
     writeAtOnce: (stores, request) =>
-      run(async (database) => {
+      run((database) => {
         const transaction = unwrap(database).transaction(stores, 'readwrite', { durability })
         const ended = endOfNative(transaction)
-        try {
+        return attemptWork(transaction, async () => {
           const made = request(transaction)
           transaction.commit()
           await ended
           return made === null ? null : made.result
-        } catch (error) {
-          abort(transaction)
-          throw error
-        }
+        })
       }),
   }
 }
 
-async function attemptWork<X extends ReadTransaction, T>(
+async function attemptWork<X extends Pick<IDBTransaction, 'abort' | 'error'>, T>(
   transaction: X,
   work: (transaction: X) => Promise<T>,
 ): Promise<T> {
@@ -140,33 +132,25 @@ export function readLarge<T>(request: IDBRequest<T>): Promise<T | undefined> {
   })
 }
 
-/** A transaction as idb gives it, or the browser's own. */
-export type RequestTarget = WriteTransaction | IDBTransaction
-
-function nativeOf(transaction: RequestTarget): IDBTransaction {
-  const native: IDBTransaction | undefined = unwrap(transaction as WriteTransaction)
-  return native ?? (transaction as IDBTransaction)
-}
-
 /** Writes records. Nobody waits for each of them: a write is done when its transaction has committed. */
 export function put<Name extends StoreName>(
-  transaction: RequestTarget,
+  transaction: WriteTransaction,
   store: Name,
   records: readonly TurnlogSchema[Name]['value'][],
 ): void {
   if (records.length === 0) return
-  const target = nativeOf(transaction).objectStore(store)
+  const target = unwrap(transaction).objectStore(store)
   for (const record of records) target.put(record)
 }
 
 /** {@link put} that rolls the transaction back with a `ConstraintError` when a key is taken. */
 export function add<Name extends StoreName>(
-  transaction: RequestTarget,
+  transaction: WriteTransaction,
   store: Name,
   records: readonly TurnlogSchema[Name]['value'][],
 ): void {
   if (records.length === 0) return
-  const target = nativeOf(transaction).objectStore(store)
+  const target = unwrap(transaction).objectStore(store)
   for (const record of records) target.add(record)
 }
 

@@ -81,7 +81,7 @@ function isQuestion(text: string): boolean {
 
 const COMMON = new Set(
   (
-    'who what when where why how which whose did do does is are was were can could would should find ' +
+    'who what when where why how which whose did does are was were can could would should find ' +
     'search remember the and for with that this these those there then than have has had about from ' +
     'into you your yours our they them their said say says tell told know again please anything ' +
     'something mention mentioned talk talked earlier before last time first ever will just some any'
@@ -134,27 +134,17 @@ function quote(word: string, hits: readonly Hit[]): string {
 
 /** The part of a stopped answer that is still to come. */
 function restOfAnswer(prompt: LanguageModelV4Prompt): string {
-  const stopped = prompt.findLast(({ role }) => role === 'assistant')
+  const end = prompt.findLastIndex(({ role }) => role === 'assistant')
+  const stopped = prompt[end]
   const begun = stopped === undefined ? '' : promptText(stopped)
-  const before = stopped === undefined ? prompt : prompt.slice(0, prompt.lastIndexOf(stopped))
-  const whole = decide(before, false)
+  const whole = decide(stopped === undefined ? prompt : prompt.slice(0, end), false)
   if (whole.type !== 'text') return ACKNOWLEDGEMENT
   return whole.text.startsWith(begun) && whole.text !== begun
     ? whole.text.slice(begun.length).trimStart()
     : 'There is no more to say.'
 }
 
-function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, milliseconds)
-    signal?.addEventListener(
-      'abort',
-      () => {
-        clearTimeout(timer)
-        reject(signal.reason)
-      },
-      { once: true },
-    )
-    if (signal?.aborted) reject(signal.reason)
-  })
+async function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  await new Promise((resolve) => void setTimeout(resolve, milliseconds))
+  signal?.throwIfAborted()
 }

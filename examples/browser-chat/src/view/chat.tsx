@@ -281,10 +281,9 @@ export function Chat(props: ChatProps) {
                 {index === boundary && <Boundary summaries={summaries} actions={actions} />}
                 <EntryView
                   entry={entry}
-                  query={isTarget(entry, target) ? (target?.query ?? '') : ''}
+                  query={isTarget(entry, target) ? target?.query : ''}
                   isTarget={isTarget(entry, target)}
                   isLast={index === stored.length - 1 && liveRun === null && state.after === 0}
-                  isLive={false}
                   actions={actions}
                 />
               </div>
@@ -294,14 +293,7 @@ export function Chat(props: ChatProps) {
             )}
             {live.map((entry) => (
               <div key={entry.id} className="row">
-                <EntryView
-                  entry={entry}
-                  query=""
-                  isTarget={false}
-                  isLast={false}
-                  isLive
-                  actions={actions}
-                />
+                <EntryView entry={entry} isLive actions={actions} />
               </div>
             ))}
             {isWaiting && <p className="waiting">Thinking</p>}
@@ -382,15 +374,7 @@ function Boundary({
         <span>The prompt begins here. Above is archived, and found by search.</span>
       </p>
       {summaries.map((entry) => (
-        <EntryView
-          key={entry.id}
-          entry={entry}
-          query=""
-          isTarget={false}
-          isLast={false}
-          isLive={false}
-          actions={actions}
-        />
+        <EntryView key={entry.id} entry={entry} actions={actions} />
       ))}
     </>
   )

@@ -20,11 +20,11 @@ export interface EntryActions {
 
 interface EntryViewProps {
   readonly entry: Entry
-  readonly query: string
+  readonly query?: string | undefined
   /** Marked as what was looked for. */
-  readonly isTarget: boolean
-  readonly isLast: boolean
-  readonly isLive: boolean
+  readonly isTarget?: boolean
+  readonly isLast?: boolean
+  readonly isLive?: boolean
   readonly actions: EntryActions
 }
 
@@ -38,7 +38,7 @@ const NAMES = {
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 export const EntryView = memo(function EntryView(props: EntryViewProps) {
-  const { entry, query, isTarget, isLast, isLive, actions } = props
+  const { entry, query = '', isTarget, isLast, isLive, actions } = props
   const [isEditing, setIsEditing] = useState(false)
   const [isCopied, setIsCopied] = useState(false)
   const { kind, archived, time } = entry
@@ -65,10 +65,9 @@ export const EntryView = memo(function EntryView(props: EntryViewProps) {
       actions.onFailure('It was not copied', error)
     }
   }
-  const classes = ['entry', kind, archived ? 'archived' : '', isTarget ? 'target' : '']
   return (
     <article
-      className={classes.filter(Boolean).join(' ')}
+      className={`entry ${kind}${archived ? ' archived' : ''}${isTarget ? ' target' : ''}`}
       aria-label={label}
       data-seq={entry.seq}
       tabIndex={isTarget ? -1 : undefined}
