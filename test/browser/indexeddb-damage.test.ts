@@ -201,7 +201,7 @@ describe('what an append changes of a session', () => {
 
   test('what it says of its place in the list is wrong: every other session is listed, page by page', async () => {
     const databaseName = freshDatabaseName()
-    const service = openWithSmallBlocks(databaseName)
+    const service = createIndexedDBSessionService({ databaseName, defaultUserId: 'me' })
     for (const [index, id] of ['a', 'b', 'c', 'd'].entries()) {
       await service.create({ id })
       const message = { role: 'user' as const, content: id }

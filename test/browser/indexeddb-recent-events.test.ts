@@ -17,7 +17,7 @@ const messages = (count: number, content = 'words') =>
     message: { role: 'user' as const, content: `${content} ${index}` },
   }))
 
-test('what was appended in pieces is sealed without being read, four blocks at a time', async () => {
+test('what was appended in pieces is sealed without being read, blocks at a time', async () => {
   const databaseName = freshDatabaseName()
   const service = open(databaseName)
   await service.create({ id: 'a' })

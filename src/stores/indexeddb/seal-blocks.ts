@@ -28,7 +28,7 @@ import { readTails } from './tails.ts'
 import { put, type ReadTransaction, remove, type WriteTransaction } from './transactions.ts'
 
 /** How many blocks are sealed in one transaction, at most: others wait for it. */
-const MOST_BLOCKS = 4
+const MOST_BLOCKS = 8
 
 /** Blocks that are to be written, as one transaction saw the tails. */
 export interface MadeBlocks {
