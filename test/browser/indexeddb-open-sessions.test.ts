@@ -181,6 +181,22 @@ test('an append by what was remembered of a database that was deleted writes int
   await close()
 })
 
+test('an event that comes late into an open session is found by its time', async () => {
+  const { mine, other, close } = await openTwo()
+  const start = Date.now() + 1_000_000
+  await mine.appendEvents(
+    'a',
+    Array.from({ length: 500 }, (_, index) => say(`n${index}`, start + 1000 * index)),
+  )
+  await mine.appendEvent('a', say('late', start - 500))
+  await mine.appendEvent('a', say('e503', start + 500_000))
+  const filter = { from: start - 1000, to: start - 1 }
+  for (const service of [mine, other]) {
+    expect((await service.getEvents('a', filter)).map(({ id }) => id)).toEqual(['late'])
+  }
+  await close()
+})
+
 test('an instance that has read an open session appends to it at once', async () => {
   const { mine, other, close } = await openTwo()
   for (const [service, id] of [
