@@ -7,7 +7,10 @@ interface Ending {
   readonly done: Promise<void>
 }
 
-/** {@link endOfNative} of idb's. (Its `done` settles at the first failed request already, with an `AbortError` for what failed.) */
+/**
+ * {@link endOfNative} of idb's. (Its `done` settles at the first failed request already, with an `AbortError`
+ * for what failed.)
+ */
 export function endOf(transaction: Ending): Promise<void> {
   transaction.done.catch(ignore)
   return endOfNative(unwrap(transaction as unknown as IDBPTransaction))
