@@ -1,6 +1,6 @@
 /**
- * Seals what the tails hold into blocks. What has to be read is made into blocks in a transaction of its
- * own, so that the one that writes them is short: nobody can read meanwhile.
+ * Seals what the tails hold into blocks. They are made in a transaction that reads, so that the one that
+ * writes them is short: nobody can read meanwhile.
  */
 
 import type { SeqRange } from '../../core/seq-ranges.ts'

@@ -14,7 +14,7 @@ export interface FoundSession {
   readonly isOpen: boolean
   /** The stamp of its tail, when it is open. */
   readonly tail: number | null
-  /** Where it was found. */
+  /** The connection that it was found on: on another one its number may be another session's. */
   readonly database: Database
 }
 

@@ -2,16 +2,11 @@
 
 import { type IDBPTransaction, unwrap } from 'idb'
 
-/** What `IDBPTransaction`s of any schema and mode have in common. */
-interface Ending {
-  readonly done: Promise<void>
-}
-
 /**
  * {@link endOfNative} of idb's. (Its `done` settles at the first failed request already, with an `AbortError`
  * for what failed.)
  */
-export function endOf(transaction: Ending): Promise<void> {
+export function endOf(transaction: { readonly done: Promise<void> }): Promise<void> {
   transaction.done.catch(ignore)
   return endOfNative(unwrap(transaction as unknown as IDBPTransaction))
 }

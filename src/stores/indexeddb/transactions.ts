@@ -43,6 +43,7 @@ export interface Transactions {
    * the request gave.
    *
    * @param stores all that it needs: every one would cost an append a tenth more.
+   * @param request makes them, and gives the one whose result is wanted; `null`: it has made none.
    * @throws SessionError, and nothing was written.
    */
   writeAtOnce<T>(
