@@ -129,7 +129,7 @@ describe('a browser without a working IndexedDB', () => {
   test.for(Object.entries(ways))('%s', async ([, open]) => {
     let isBroken = true
     const { service } = openService({
-      openTimeout: 100,
+      openTimeout: 2_000, // also the time that the true opening has
       indexedDB: factoryWith({
         open: (name, version) => (isBroken ? open : indexedDB.open.bind(indexedDB))(name, version),
       }),
