@@ -310,7 +310,7 @@ describe('an upgrade by a newer version of the page', () => {
     const late: IDBDatabase[] = []
     const { service: newer } = openService({
       databaseName,
-      openTimeout: 200,
+      openTimeout: 2_000,
       onBlocked,
       indexedDB: nextVersion((connection) => late.push(connection)),
     })
